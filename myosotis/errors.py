@@ -1,0 +1,42 @@
+"""Every exception that Myosotis raises for a user's mistake.
+
+Each message says what was wrong, where, and what to do about it. All of them derive from the
+standard exception a caller would expect (`ValueError`, or `torch.linalg.LinAlgError` for a
+singular matrix), so code that knows nothing of Myosotis can still catch them.
+"""
+
+from torch._C import _LinAlgError as LinAlgError
+
+__all__ = ["ConfigError", "DataError", "ShapeError", "SingularBlockError", "TreeError"]
+
+
+class TreeError(ValueError):
+    """A tree that is not one: a cycle, a parent out of range, unbalanced brackets and the like."""
+
+
+class ShapeError(ValueError):
+    """Tensors that do not fit the tree or each other in shape, dtype or device."""
+
+
+class DataError(ValueError):
+    """A data file that is missing, truncated or altered, or a value that must not be there."""
+
+
+class ConfigError(ValueError):
+    """A setting that does not exist or has the wrong type or value."""
+
+
+class SingularBlockError(LinAlgError):  # type: ignore[misc]  # torch does not type it
+    """The elimination met a pivot block with no inverse.
+
+    Attributes:
+        node: canonical number of the node whose pivot is singular.
+        level: its level, counted from 1 at the deepest, as in `Tree.levels`.
+        batch: index of the offending system in the leading axes, `()` if there are none.
+    """
+
+    def __init__(self, message: str, node: int, level: int, batch: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.node = node
+        self.level = level
+        self.batch = batch

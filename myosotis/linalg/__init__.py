@@ -1,0 +1,7 @@
+"""Tree matrices and their solver."""
+
+from myosotis.linalg.factor import Factorization
+from myosotis.linalg.matrix import TreeMatrix
+from myosotis.linalg.solve import tree_solve, tree_solve_diag
+
+__all__ = ["Factorization", "TreeMatrix", "tree_solve", "tree_solve_diag"]

@@ -1,0 +1,47 @@
+"""T x without a solve, and the outer products of which the gradient of T consists."""
+
+import torch
+from torch import Tensor
+
+from myosotis.linalg.algebra import algebra_of
+
+__all__ = ["Blocks", "block_gradients", "multiply"]
+
+Blocks = tuple[Tensor, Tensor, Tensor]  # A (*batch, L, block), B and C (*batch, E, block)
+
+
+def multiply(parent: Tensor, blocks: Blocks, x: Tensor, diagonal: bool, adjoint: bool) -> Tensor:
+    """T x, or T^H x. x (*batch, L, h) or (*batch, L, d, r)."""
+    algebra = algebra_of(diagonal)
+    A, B, C = blocks
+    if adjoint:  # row v of T^H holds C_v^H at column p, row p holds B_v^H at column v
+        B, C = C, B
+    nodes = -1 - algebra.trailing
+    edges = torch.arange(B.shape[nodes], device=x.device)
+    p = parent[: len(edges)].to(x.device)
+    from_parents = algebra.multiply(B, x.index_select(nodes, p), adjoint)
+    from_children = algebra.multiply(C, x.index_select(nodes, edges), adjoint)
+    y = algebra.multiply(A, x, adjoint)
+    return y.index_add(nodes, edges, from_parents).index_add(nodes, p, from_children)
+
+
+def block_gradients(
+    parent: Tensor, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool
+) -> Blocks:
+    """−left right^H where T has its blocks: the gradient of T if left is λ and right is x.
+
+    left, right (*full, L, h) or (*full, L, d, r); each result has the shape of its block and is
+    summed over the batch axes that the block does not have.
+    """
+    algebra = algebra_of(diagonal)
+    nodes = -1 - algebra.trailing
+    num_edges = blocks[1].shape[nodes]
+    p = parent[:num_edges].to(left.device)
+    shapes = [block.shape for block in blocks]
+    left_v, right_v = (t.narrow(nodes, 0, num_edges) for t in (left, right))
+    left_p, right_p = (t.index_select(nodes, p) for t in (left, right))
+    return (
+        -algebra.outer(left, right, shapes[0]),
+        -algebra.outer(left_v, right_p, shapes[1]),
+        -algebra.outer(left_p, right_v, shapes[2]),
+    )

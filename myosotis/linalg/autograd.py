@@ -1,0 +1,166 @@
+"""x = T⁻¹ u as one differentiable operation.
+
+The derivative of a solve is a solve with the same matrix, so the factor is computed once and
+serves forward, backward, forward-mode and every higher derivative:
+
+    backward     λ = T^-H g,   ∂u = λ,   ∂T = −λ x^H on the blocks of the tree
+    tangent      ẋ = T⁻¹ (u̇ − Ṫ x)
+
+Both are written with the same operation again, hence differentiable any number of times. The
+factor enters as a constant: all dependence on T is accounted for by the formulas above.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx
+
+from myosotis.linalg import backends, ops
+from myosotis.linalg.apply import Blocks, block_gradients, multiply
+from myosotis.linalg.plan import plan_for
+
+__all__ = ["Spec", "factorize", "solve"]
+
+
+class Spec(NamedTuple):
+    """What is solved and by whom."""
+
+    diagonal: bool
+    adjoint: bool
+    backend: str
+
+
+def factorize(parent: Tensor, blocks: Blocks, spec: Spec) -> list[Tensor]:
+    """The factor of T, without gradient."""
+    A, B, C = (t.detach() for t in blocks)
+    with full_precision(A.device):
+        if ops.traced(A):
+            num_fill = ops.num_fill(parent) if spec.backend == "torch" else 0
+            args = (spec.diagonal, spec.backend, num_fill)
+            factor: list[Tensor] = ops.factorize(parent, A, B, C, *args)
+            return factor
+        return list(_Factorize.apply(spec, parent, A, B, C))
+
+
+def solve(parent: Tensor, blocks: Blocks, factor: list[Tensor], u: Tensor, spec: Spec) -> Tensor:
+    """T⁻¹ u, or T^-H u with `spec.adjoint`, differentiable in blocks and u."""
+    with full_precision(u.device):
+        x: Tensor
+        if ops.traced(u):
+            x = ops.solve(parent, *blocks, factor, u, *spec)
+        else:
+            x = _Solve.apply(spec, parent, *blocks, u, *factor)
+        return x
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
+    """No autocast: a solve in half precision would lose the digits it is asked for."""
+    if torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()
+
+
+class _Factorize(torch.autograd.Function):
+    """Opaque to autograd; a Function only so that `torch.func` transforms see through it."""
+
+    @staticmethod
+    def forward(spec: Spec, parent: Tensor, *blocks: Tensor) -> tuple[Tensor, ...]:
+        A, B, C = blocks
+        backend = backends.get(spec.backend)
+        return tuple(backend.factorize(plan_for(parent), (A, B, C), spec.diagonal))
+
+    @staticmethod
+    def setup_context(ctx: FunctionCtx, inputs: tuple[Any, ...], output: tuple[Tensor]) -> None:
+        ctx.mark_non_differentiable(*output)
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, *grads: Tensor) -> tuple[None, ...]:
+        return (None,) * 5
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], spec: Spec, *tensors: Tensor) -> Any:
+        parent, *blocks = tensors
+        blocks = ops.batched_together(info.batch_size, in_dims[2:], blocks)
+        factor = _Factorize.apply(spec, parent, *blocks)
+        return factor, (0,) * len(factor)
+
+
+class _Solve(torch.autograd.Function):
+    @staticmethod
+    def forward(spec: Spec, parent: Tensor, *tensors: Tensor) -> Tensor:
+        A, B, C, u, *factor = tensors
+        backend = backends.get(spec.backend)
+        return backend.substitute(
+            plan_for(parent), (A, B, C), factor, u, spec.diagonal, spec.adjoint
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.spec, parent, A, B, C, _, *factor = inputs
+        ctx.save_for_backward(parent, A, B, C, output, *factor)
+        ctx.save_for_forward(parent, A, B, C, output, *factor)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        parent, A, B, C, x, *factor = ctx.saved_tensors
+        needs_blocks = any(ctx.needs_input_grad[2:5])
+        gradients = adjoint_rule(parent, (A, B, C), factor, x, grad, ctx.spec, needs_blocks)
+        return None, None, *gradients, *(None for _ in factor)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        parent, A, B, C, x, *factor = ctx.saved_tensors
+        u_dot = tangents[5]
+        A_dot, B_dot, C_dot = (
+            torch.zeros_like(block) if dot is None else dot
+            for block, dot in zip((A, B, C), tangents[2:5], strict=True)
+        )
+        with full_precision(x.device):
+            T_dot = (A_dot, B_dot, C_dot)
+            right = -multiply(parent, T_dot, x, ctx.spec.diagonal, ctx.spec.adjoint)
+        right = right if u_dot is None else right + u_dot
+        return solve(parent, (A, B, C), factor, right, ctx.spec)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], spec: Spec, *tensors: Tensor) -> Any:
+        parent, A, B, C, u, *factor = tensors
+        dims = (*in_dims[2:5], *in_dims[6:])
+        A, B, C, *factor = ops.batched_together(info.batch_size, dims, [A, B, C, *factor])
+        (u,) = ops.batched_together(info.batch_size, in_dims[5:6], [u], expand=True)
+        return _Solve.apply(spec, parent, A, B, C, u, *factor), 0
+
+
+def adjoint_rule(
+    parent: Tensor,
+    blocks: Blocks,
+    factor: list[Tensor],
+    x: Tensor,
+    grad: Tensor,
+    spec: Spec,
+    needs_blocks: bool,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of A, B, C and u from that of x."""
+    lam = solve(parent, blocks, factor, grad, spec._replace(adjoint=not spec.adjoint))
+    if not needs_blocks:
+        return None, None, None, lam
+    left, right = (x, lam) if spec.adjoint else (lam, x)
+    with full_precision(x.device):
+        return *block_gradients(parent, left, right, blocks, spec.diagonal), lam
+
+
+def _op_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    parent, A, B, C, factor, _, *spec = inputs
+    ctx.spec = Spec(*spec)
+    ctx.save_for_backward(parent, A, B, C, output, *factor)
+
+
+def _op_backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+    parent, A, B, C, x, *factor = ctx.saved_tensors
+    needs_blocks = any(ctx.needs_input_grad[1:4])
+    *block_grads, u_grad = adjoint_rule(parent, (A, B, C), factor, x, grad, ctx.spec, needs_blocks)
+    return None, *block_grads, [None] * len(factor), u_grad, None, None, None
+
+
+ops.solve.register_autograd(_op_backward, setup_context=_op_setup_context)

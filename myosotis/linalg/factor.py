@@ -1,0 +1,80 @@
+"""Factor once, solve many times."""
+
+from torch import Tensor
+
+from myosotis.linalg import backends
+from myosotis.linalg.autograd import Spec, factorize, solve
+from myosotis.linalg.determinant import log_abs_det
+from myosotis.linalg.levels import split_levels
+from myosotis.linalg.plan import parent_tensor
+from myosotis.linalg.system import LevelBlocks, System, prepare_right_side
+
+__all__ = ["Factorization"]
+
+
+class Factorization:
+    """A tree matrix after elimination, ready for any number of right-hand sides.
+
+    Made by `TreeMatrix.factorize`. Gradients flow to the blocks of the matrix through every
+    solution, and the one factor serves them all.
+
+    Example:
+        >>> import torch
+        >>> from myosotis import Tree, TreeMatrix
+        >>> tree = Tree.chain(3)
+        >>> M = TreeMatrix.diag(tree, torch.tensor(2.0), torch.tensor(0.0), torch.tensor(-1.0))
+        >>> F = M.factorize()
+        >>> F.solve(torch.ones(3, 1)).squeeze(-1)
+        tensor([0.5000, 0.7500, 0.8750])
+        >>> F.solve_adjoint(torch.ones(3, 1)).squeeze(-1)
+        tensor([0.8750, 0.7500, 0.5000])
+        >>> round(F.logdet().item(), 4)  # log 2³
+        2.0794
+    """
+
+    def __init__(self, system: System, backend: str | None = None) -> None:
+        self._system = system
+        self._parent = parent_tensor(system.tree)
+        A, B, C = system.blocks
+        # 1×1 blocks are diagonal ones whose channels are the right-hand sides.
+        self._scalar = not system.diagonal and A.shape[-1] == 1
+        if self._scalar:
+            A, B, C = (block.squeeze(-1) for block in (A, B, C))
+        self._blocks = (A, B, C)
+        self._diagonal = system.diagonal or self._scalar
+        self._backend = backends.choose(backend, A, self._diagonal)
+        self._factor = factorize(self._parent, self._blocks, self._spec(adjoint=False))
+
+    def solve(self, u: LevelBlocks, *, check_finite: bool = False) -> Tensor | list[Tensor]:
+        """The solution x of T x = u, in the shape and dtype of u (broadcast against T)."""
+        return self._solve(u, adjoint=False, check_finite=check_finite)
+
+    def solve_adjoint(self, g: LevelBlocks, *, check_finite: bool = False) -> Tensor | list[Tensor]:
+        """The solution λ of T^H λ = g, from the same factor."""
+        return self._solve(g, adjoint=True, check_finite=check_finite)
+
+    def logdet(self) -> Tensor:
+        """log|det T|: shape (…) for dense blocks, (…, H) for diagonal ones (one per channel)."""
+        value = log_abs_det(self._parent, self._blocks, self._factor, self._spec(adjoint=False))
+        return value.squeeze(-1) if self._scalar else value
+
+    def solve_uniform(self, u: Tensor, adjoint: bool) -> Tensor:
+        """Solve for a checked u (*batch, L, h) or (*batch, L, d, r), batch at least that of T."""
+        u = u.squeeze(-2) if self._scalar else u
+        extra = u.ndim - self._blocks[0].ndim
+        A, B, C, *factor = (
+            t.reshape((1,) * extra + t.shape) for t in (*self._blocks, *self._factor)
+        )
+        x = solve(self._parent, (A, B, C), factor, u, self._spec(adjoint))
+        return x.unsqueeze(-2) if self._scalar else x
+
+    def _solve(self, u: LevelBlocks, adjoint: bool, check_finite: bool) -> Tensor | list[Tensor]:
+        system = self._system
+        right, dtype = prepare_right_side(system, u, check_finite=check_finite)
+        x = self.solve_uniform(right, adjoint).to(dtype)
+        if system.sizes is None:
+            return x
+        return split_levels(system.tree, x, system.sizes, [x.shape[-1]] * len(system.sizes))
+
+    def _spec(self, adjoint: bool) -> Spec:
+        return Spec(self._diagonal, adjoint, self._backend)

@@ -1,0 +1,131 @@
+"""The solver as plain functions of tensors."""
+
+from typing import overload
+
+from torch import Tensor
+
+from myosotis.linalg.factor import Factorization
+from myosotis.linalg.system import LevelBlocks, dense_system, diagonal_system
+from myosotis.tree import Tree
+
+__all__ = ["tree_solve", "tree_solve_diag"]
+
+
+@overload
+def tree_solve(
+    tree: Tree,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor,
+    u: Tensor,
+    *,
+    backend: str | None = None,
+    check_finite: bool = False,
+) -> Tensor: ...
+
+
+@overload
+def tree_solve(
+    tree: Tree,
+    A: list[Tensor],
+    B: list[Tensor],
+    C: list[Tensor],
+    u: list[Tensor],
+    *,
+    backend: str | None = None,
+    check_finite: bool = False,
+) -> list[Tensor]: ...
+
+
+def tree_solve(
+    tree: Tree,
+    A: LevelBlocks,
+    B: LevelBlocks,
+    C: LevelBlocks,
+    u: LevelBlocks,
+    *,
+    backend: str | None = None,
+    check_finite: bool = False,
+) -> Tensor | list[Tensor]:
+    """Solve the block tree system A_v x_v + B_v x_p(v) + Σ_c C_c x_c = u_v for x.
+
+    Everything is either one tensor over all nodes or a list with one tensor per level, deepest
+    first, where the block size d_l may differ from level to level. Leading axes (…) broadcast;
+    a matrix without them is factored once for all right-hand sides. Differentiable any number of
+    times in all four tensors.
+
+    Args:
+        tree: which node hangs on which.
+        A: diagonal blocks, (…, L, d, d) or A[l] (…, n_l, d_l, d_l).
+        B: row v, column p(v): (…, L, d, d) or B[l] (…, n_l, d_l, d_{l+1}). Those of roots are
+            ignored and may be left out.
+        C: row p(v), column v: (…, L, d, d) or C[l] (…, n_l, d_{l+1}, d_l). Roots as for B.
+        u: right-hand sides, (…, L, d, r) or u[l] (…, n_l, d_l, r).
+        backend: one of `myosotis.linalg.backends.available()`; chosen by device and block size
+            if None.
+        check_finite: raise `DataError` if an input has NaN or Inf.
+
+    Returns:
+        x in the shape of u.
+
+    Raises:
+        ShapeError: shapes, dtypes or devices do not fit.
+        SingularBlockError: a pivot has no inverse.
+
+    Example:
+        >>> import torch
+        >>> from myosotis import Tree, tree_solve
+        >>> tree = Tree.star(2)  # nodes 0 and 1 hang on node 2
+        >>> A = 2 * torch.eye(1).expand(3, 1, 1)
+        >>> B = C = -torch.eye(1).expand(3, 1, 1)
+        >>> tree_solve(tree, A, B, C, torch.ones(3, 1, 1)).flatten()
+        tensor([1.5000, 1.5000, 2.0000])
+    """
+    system = dense_system(tree, A, B, C, check_finite=check_finite)
+    return Factorization(system, backend).solve(u, check_finite=check_finite)
+
+
+def tree_solve_diag(
+    tree: Tree,
+    a: Tensor,
+    b: Tensor,
+    c: Tensor,
+    u: Tensor,
+    *,
+    backend: str | None = None,
+    check_finite: bool = False,
+) -> Tensor:
+    """Solve one scalar tree system per channel, channels last.
+
+    Row v of each is a_v x_v + b_v x_p(v) + Σ_c c_c x_c = u_v; all four tensors broadcast to
+    (…, L, H), and coefficients are eliminated at their own broadcast shape, not at that of u.
+    Differentiable any number of times in all four.
+
+    Args:
+        tree: which node hangs on which.
+        a: diagonal.
+        b: row v, column p(v); values at roots are ignored and their rows may be left out.
+        c: row p(v), column v; roots as for b.
+        u: right-hand side.
+        backend: one of `myosotis.linalg.backends.available()`; chosen by device if None.
+        check_finite: raise `DataError` if an input has NaN or Inf.
+
+    Returns:
+        x, (…, L, H).
+
+    Raises:
+        ShapeError: shapes, dtypes or devices do not fit.
+        SingularBlockError: a pivot is zero.
+
+    Example:
+        >>> import torch
+        >>> from myosotis import Tree, tree_solve_diag
+        >>> tree = Tree.chain(4)  # b = 0 and c = -1/2: the recurrence x_k = x_{k-1}/2 + u_k
+        >>> one = torch.ones(4, 1)
+        >>> tree_solve_diag(tree, one, 0 * one, -one / 2, one).flatten()
+        tensor([1.0000, 1.5000, 1.7500, 1.8750])
+    """
+    system = diagonal_system(tree, a, b, c, check_finite=check_finite)
+    x = Factorization(system, backend).solve(u, check_finite=check_finite)
+    assert isinstance(x, Tensor)  # only systems given per level have lists for solutions
+    return x

@@ -1,0 +1,168 @@
+"""What the user handed over, checked and brought to one form.
+
+`System` holds the matrix T as three tensors of one dtype and one batch shape: A (*batch, L, block)
+and, since roots have no parent, B and C (*batch, E, block) for the E = L − (number of roots) other
+nodes, which come first in the numbering.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from myosotis.errors import DataError, ShapeError
+from myosotis.linalg.apply import Blocks
+from myosotis.linalg.levels import join_levels, join_right_side
+from myosotis.tree import Tree
+
+__all__ = ["LevelBlocks", "System", "dense_system", "diagonal_system", "prepare_right_side"]
+
+LevelBlocks = Tensor | Sequence[Tensor]
+
+_HALF = (torch.float16, torch.bfloat16)
+_EXACT = (torch.float32, torch.float64, torch.complex64, torch.complex128)
+
+
+@dataclass(frozen=True)
+class System:
+    """A checked tree matrix. `sizes`: block size of each level if they were given per level."""
+
+    tree: Tree
+    blocks: Blocks
+    diagonal: bool
+    sizes: tuple[int, ...] | None = None
+
+    @property
+    def batch(self) -> torch.Size:
+        """Shape of the leading axes of the matrix."""
+        return self.blocks[0].shape[: -2 if self.diagonal else -3]
+
+    def with_blocks(self, blocks: Blocks) -> "System":
+        """The same tree and layout with other blocks."""
+        return replace(self, blocks=blocks)
+
+
+def dense_system(
+    tree: Tree, A: LevelBlocks, B: LevelBlocks, C: LevelBlocks, *, check_finite: bool = False
+) -> System:
+    """Check dense blocks, uniform (…, L, d, d) or one tensor per level."""
+    sizes = None
+    if not isinstance(A, Tensor) and not isinstance(B, Tensor) and not isinstance(C, Tensor):
+        A, B, C, sizes = join_levels(tree, A, B, C)
+    A, B, C = check_tensors({"A": A, "B": B, "C": C}, check_finite)
+    d = A.shape[-1] if A.ndim else 0
+    for name, block in (("A", A), ("B", B), ("C", C)):
+        rows = (tree.num_nodes,) if name == "A" else (tree.num_nodes, tree.num_edges)
+        if block.ndim < 3 or block.shape[-3] not in rows or block.shape[-2:] != (d, d):
+            raise ShapeError(
+                f"{name} has shape {tuple(block.shape)}; expected (…, {tree.num_nodes}, d, d): one "
+                f"d×d block (d = {d} from A) for each of the tree's {tree.num_nodes} nodes"
+            )
+    return System(tree, _broadcast(tree, (A, B, C), trailing=2), diagonal=False, sizes=sizes)
+
+
+def diagonal_system(
+    tree: Tree, a: Tensor, b: Tensor, c: Tensor, *, check_finite: bool = False
+) -> System:
+    """Check channels-last diagonals, each broadcastable to (…, L, H)."""
+    a, b, c = check_tensors({"a": a, "b": b, "c": c}, check_finite)
+    a, b, c = (
+        over_nodes(name, t, tree, roots_optional=name != "a")
+        for name, t in (("a", a), ("b", b), ("c", c))
+    )
+    return System(tree, _broadcast(tree, (a, b, c), trailing=1), diagonal=True)
+
+
+def prepare_right_side(
+    system: System, u: LevelBlocks, *, check_finite: bool = False
+) -> tuple[Tensor, torch.dtype]:
+    """Check u against the system and expand it to the batch shape of the solution.
+
+    Returns u (*batch, L, h) or (*batch, L, d, r), and the dtype in which the caller gave it.
+    """
+    tree, A = system.tree, system.blocks[0]
+    if not isinstance(u, Tensor):
+        u = join_right_side(tree, u, system.sizes)
+    elif system.sizes is not None:
+        raise ShapeError("the blocks were given per level; give u per level too, as a list")
+    dtype = u.dtype
+    (u,) = check_tensors({"u": u}, check_finite, like=A)
+    if system.diagonal:
+        u = over_nodes("u", u, tree)
+    elif u.ndim < 3 or u.shape[-3:-1] != (tree.num_nodes, A.shape[-1]):
+        raise ShapeError(
+            f"u has shape {tuple(u.shape)}; expected (…, {tree.num_nodes}, {A.shape[-1]}, r): for "
+            "each node a d×r block of right-hand sides (r = 1 for a single one: u.unsqueeze(-1))"
+        )
+    nodes = -2 if system.diagonal else -3
+    try:
+        batch = torch.broadcast_shapes(system.batch, u.shape[:nodes])
+        tail = list(u.shape[nodes:])
+        if system.diagonal:
+            (tail[-1],) = torch.broadcast_shapes(A.shape[-1:], u.shape[-1:])
+    except RuntimeError:
+        raise ShapeError(
+            f"u of shape {tuple(u.shape)} does not broadcast against blocks with leading axes "
+            f"{tuple(system.batch)}" + (f" and {A.shape[-1]} channels" if system.diagonal else "")
+        ) from None
+    return u.expand(*batch, *tail), dtype
+
+
+def check_tensors(
+    tensors: dict[str, Any], check_finite: bool, like: Tensor | None = None
+) -> list[Tensor]:
+    """One dtype and one device, and what is computed in: half precision becomes float32."""
+    checked = []
+    for name, t in tensors.items():
+        if not isinstance(t, Tensor):
+            raise ShapeError(
+                f"{name} is a {type(t).__name__}; expected a torch.Tensor, or for all of A, B, C "
+                "and u a list with one tensor per level"
+            )
+        if t.dtype not in _EXACT and t.dtype not in _HALF:
+            raise ShapeError(
+                f"{name} has dtype {t.dtype}; expected a floating or complex dtype "
+                f"(for example {name}.to(torch.float32))"
+            )
+        checked.append(t.float() if t.dtype in _HALF else t)
+    first = checked[0] if like is None else like
+    for name, t in zip(tensors, checked, strict=True):
+        if t.dtype != first.dtype:
+            raise ShapeError(f"{name} has dtype {t.dtype}, the others {first.dtype}; convert one")
+        if t.device != first.device:
+            raise ShapeError(f"{name} is on {t.device}, the others on {first.device}; move one")
+        if check_finite and not t.isfinite().all():
+            index = tuple(int(i) for i in (~t.isfinite()).nonzero()[0])
+            raise DataError(f"{name}{list(index)} is {t[index].item()}: NaN or Inf is not allowed")
+    return checked
+
+
+def over_nodes(name: str, t: Tensor, tree: Tree, roots_optional: bool = False) -> Tensor:
+    """Give a channels-last tensor its node axis in full: (…, L, h), h possibly 1."""
+    t = t.reshape((1,) * (2 - t.ndim) + t.shape) if t.ndim < 2 else t
+    n, L = t.shape[-2], tree.num_nodes
+    if roots_optional and n == tree.num_edges and n != L:
+        return t
+    if n not in (1, L):
+        raise ShapeError(
+            f"{name} has shape {tuple(t.shape)}: {n} nodes on the last axis but one, "
+            f"but the tree has {L}"
+        )
+    return t.expand(*t.shape[:-2], L, t.shape[-1])
+
+
+def _broadcast(tree: Tree, blocks: Blocks, trailing: int) -> Blocks:
+    """One batch shape (and, for diagonals, channel count); no rows of B and C for roots."""
+    nodes = -1 - trailing
+    try:
+        batch = torch.broadcast_shapes(*(t.shape[:nodes] for t in blocks))
+        block = torch.broadcast_shapes(*(t.shape[nodes + 1 :] for t in blocks))
+    except RuntimeError:
+        shapes = ", ".join(str(tuple(t.shape)) for t in blocks)
+        raise ShapeError(f"A, B and C of shapes {shapes} do not broadcast") from None
+    A, B, C = blocks
+    edges = [t.narrow(nodes, 0, tree.num_edges) for t in (B, C)]
+    A, B, C = (t.expand(*batch, t.shape[nodes], *block) for t in (A, *edges))
+    return A, B, C
