@@ -5,7 +5,7 @@ standard exception a caller would expect (`ValueError`, or `torch.linalg.LinAlgE
 singular matrix), so code that knows nothing of Myosotis can still catch them.
 """
 
-from torch._C import _LinAlgError as LinAlgError
+import torch
 
 __all__ = ["ConfigError", "DataError", "ShapeError", "SingularBlockError", "TreeError"]
 
@@ -26,7 +26,7 @@ class ConfigError(ValueError):
     """A setting that does not exist or has the wrong type or value."""
 
 
-class SingularBlockError(LinAlgError):  # type: ignore[misc]  # torch does not type it
+class SingularBlockError(torch.linalg.LinAlgError):  # type: ignore[name-defined,misc]
     """The elimination met a pivot block with no inverse.
 
     Attributes:

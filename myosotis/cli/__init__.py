@@ -44,7 +44,7 @@ def _build_app() -> "typer.Typer":
     """Assembles the subcommands."""
     import typer
 
-    from myosotis.cli import info
+    from myosotis.cli import bench, info
 
     app = typer.Typer(
         help="Exact, differentiable solvers for block systems on trees.",
@@ -66,6 +66,7 @@ def _build_app() -> "typer.Typer":
             typer.echo(context.get_help())
 
     app.command("info")(info.info)
+    app.add_typer(bench.app, name="bench")
     return app
 
 

@@ -101,16 +101,19 @@ class _Dense:
 
     def solve(self, pivot: list[Tensor], other: Tensor, adjoint: bool = False) -> Tensor:
         lu, swaps = pivot
-        return torch.linalg.lu_solve(lu, swaps, other, adjoint=adjoint)
+        x: Tensor = torch.linalg.lu_solve(lu, swaps, other, adjoint=adjoint)
+        return x
 
     def solve_right(self, pivot: list[Tensor], block: Tensor) -> Tensor:
         lu, swaps = pivot
-        return torch.linalg.lu_solve(lu, swaps, block, left=False)
+        x: Tensor = torch.linalg.lu_solve(lu, swaps, block, left=False)
+        return x
 
     def inverse(self, pivot: list[Tensor]) -> Tensor:
         lu, swaps = pivot
         identity = torch.eye(lu.shape[-1], dtype=lu.dtype, device=lu.device)
-        return torch.linalg.lu_solve(lu, swaps, identity.expand_as(lu))
+        x: Tensor = torch.linalg.lu_solve(lu, swaps, identity.expand_as(lu))
+        return x
 
     def slogdet(self, pivot: list[Tensor]) -> tuple[Tensor, Tensor]:
         lu, swaps = pivot

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
+import torch.autograd.forward_ad as fwAD
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
@@ -147,7 +148,23 @@ def adjoint_rule(
         return None, None, None, lam
     left, right = (x, lam) if spec.adjoint else (lam, x)
     with full_precision(x.device):
-        return *block_gradients(parent, left, right, blocks, spec.diagonal), lam
+        if ops.traced(x):
+            products = ops.gradients(parent, left, right, *blocks, spec.diagonal, spec.backend)
+        elif _values_only(left, right):
+            backend = backends.get(spec.backend)
+            products = backend.gradients(plan_for(parent), left, right, blocks, spec.diagonal)
+        else:
+            products = block_gradients(parent, left, right, blocks, spec.diagonal)
+        return *products, lam
+
+
+def _values_only(*tensors: Tensor) -> bool:
+    """Whether nobody differentiates or batches what is done with these tensors."""
+    return not (
+        torch.is_grad_enabled()
+        or any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors)
+        or any(fwAD.unpack_dual(t).tangent is not None for t in tensors)
+    )
 
 
 def _op_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -40,29 +40,51 @@ class Backend(Protocol):
         """Solve T x = u, or T^H x = u, for x."""
         ...
 
+    def gradients(
+        self, plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool
+    ) -> Blocks:
+        """−left right^H where T has its blocks, summed to their shapes."""
+        ...
+
     def slogdet(self, factor: list[Tensor], diagonal: bool) -> tuple[Tensor, Tensor]:
         """(Sign, log|det T|), (*batch) for dense blocks and (*batch, h) for diagonal ones."""
         ...
 
 
-_BACKENDS: dict[str, Backend] = {"torch": rounds}
+_DESCRIPTIONS = {
+    "cpu": "compiled sweeps over nodes (Numba), CPU tensors",
+    "torch": "vectorised rounds in plain torch operations, any device",
+}
 
 
 def available() -> dict[str, str]:
-    """Names of the backends and what each of them is."""
-    return {"torch": "vectorised rounds in plain torch operations, any device"}
+    """Names of the backends and what each of them is.
+
+    Example:
+        >>> from myosotis.linalg import backends
+        >>> sorted(backends.available())
+        ['cpu', 'torch']
+    """
+    return dict(_DESCRIPTIONS)
 
 
 def get(name: str) -> Backend:
-    """The backend called `name`."""
-    return _BACKENDS[name]
+    """The backend called `name`; kernels are imported, and compiled, only when first asked for."""
+    if name == "cpu":
+        from myosotis.linalg.kernels import cpu
+
+        return cpu
+    return rounds
 
 
 def choose(requested: str | None, A: Tensor, diagonal: bool) -> str:
-    """The backend for these tensors: `requested`, or else the fastest that takes them."""
+    """The backend for these blocks: `requested`, or else the fastest that takes them."""
+    takes_cpu = A.device.type == "cpu" and diagonal
     if requested is None:
-        return "torch"
-    if requested not in _BACKENDS:
-        names = ", ".join(sorted(_BACKENDS))
+        return "cpu" if takes_cpu else "torch"
+    if requested not in _DESCRIPTIONS:
+        names = ", ".join(map(repr, _DESCRIPTIONS))
         raise ConfigError(f"backend={requested!r} does not exist; choose one of {names}")
+    if requested == "cpu" and not takes_cpu:
+        raise ConfigError("backend='cpu' takes CPU tensors")
     return requested

@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from myosotis.linalg import backends
 from myosotis.linalg.plan import plan_for
 
-__all__ = ["batched_together", "factorize", "num_fill", "solve", "traced"]
+__all__ = ["batched_together", "factorize", "gradients", "num_fill", "solve", "traced"]
 
 
 def traced(tensor: Tensor) -> bool:
@@ -87,6 +87,35 @@ def _(
     backend: str,
 ) -> Tensor:
     return u.new_empty(u.shape)
+
+
+@torch.library.custom_op("myosotis::gradients", mutates_args=())
+def gradients(
+    parent: Tensor,
+    left: Tensor,
+    right: Tensor,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor,
+    diagonal: bool,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """−left right^H where T has its blocks, summed to their shapes."""
+    return backends.get(backend).gradients(plan_for(parent), left, right, (A, B, C), diagonal)
+
+
+@gradients.register_fake
+def _(
+    parent: Tensor,
+    left: Tensor,
+    right: Tensor,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor,
+    diagonal: bool,
+    backend: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return A.new_empty(A.shape), B.new_empty(B.shape), C.new_empty(C.shape)
 
 
 def batched_together(

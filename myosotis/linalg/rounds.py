@@ -22,11 +22,11 @@ import torch
 from torch import Tensor
 
 from myosotis.linalg.algebra import Algebra, algebra_of
-from myosotis.linalg.apply import Blocks
-from myosotis.linalg.plan import Plan
+from myosotis.linalg.apply import Blocks, block_gradients
+from myosotis.linalg.plan import Plan, parent_tensor
 from myosotis.linalg.singular import raise_if_singular
 
-__all__ = ["eliminate", "empty_factor", "factorize", "inverse_blocks", "slogdet", "substitute"]
+__all__ = ["eliminate", "empty_factor", "factorize", "gradients", "inverse_blocks", "slogdet", "substitute"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,11 @@ def substitute(
         x = _sweep(plan, _without_batch(F), columns.flatten(2).clone(), algebra, adjoint)
         x = x.view(columns.shape).movedim(1, -2)
     return x.movedim(0, -1 - algebra.trailing).contiguous()
+
+
+def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:
+    """−left right^H where T has its blocks, summed to their shapes."""
+    return block_gradients(parent_tensor(plan.tree), left, right, blocks, diagonal)
 
 
 def slogdet(factor: list[Tensor], diagonal: bool) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,1 @@
+"""Benchmarks: declarative cases, interleaved timing, peak memory, and reports of both."""

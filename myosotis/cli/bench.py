@@ -1,0 +1,266 @@
+"""`myo bench`: how fast the solver, a layer and a training step are, beside their peers."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from myosotis.bench import layer, report, scaling, solve, train
+from myosotis.bench.case import Case
+from myosotis.bench.provenance import provenance
+from myosotis.bench.run import Result, run_case
+from myosotis.bench.scaling import Curves, Scaling
+from myosotis.bench.timing import Settings
+from myosotis.cli import info
+from myosotis.errors import ConfigError
+from myosotis.plot.scaling import Point, draw_scaling, require_matplotlib
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Measure the solver, a layer or a training step beside their peers.",
+    no_args_is_help=True,
+)
+
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", dir_okay=False, help="Write all figures to this file.")
+]
+MarkdownFile = Annotated[
+    Path | None, typer.Option("--markdown", dir_okay=False, help="Write the table to this file.")
+]
+PlotFolder = Annotated[
+    Path | None,
+    typer.Option("--plot", file_okay=False, help="Draw time and memory against size here."),
+]
+Repeats = Annotated[int, typer.Option(min=1, help="Rounds; the contenders take turns in each.")]
+Only = Annotated[str, typer.Option(help="Run the cases whose name contains this.")]
+List = Annotated[bool, typer.Option("--list", help="Name the cases and exit.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Tiny sizes: a trial, not a measurement.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 1 if a target is missed.")]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the three commands have in common."""
+
+    repeats: int
+    only: str
+    list_only: bool
+    quick: bool
+    strict: bool
+    json_file: Path | None
+    markdown_file: Path | None
+    plot_folder: Path | None = None
+
+
+@app.command("solve")
+def bench_solve(
+    repeats: Repeats = Settings.repeats,
+    only: Only = "",
+    list_only: List = False,
+    quick: Quick = False,
+    strict: Strict = False,
+    json_file: JsonFile = None,
+    markdown_file: MarkdownFile = None,
+    plot_folder: PlotFolder = None,
+) -> None:
+    """Time the solver alone, against copies, other solvers and scans."""
+    options = Options(
+        repeats, only, list_only, quick, strict, json_file, markdown_file, plot_folder
+    )
+    _bench("solve", solve.CASES, scaling.SCALINGS, options)
+
+
+@app.command("layer")
+def bench_layer(
+    repeats: Repeats = Settings.repeats,
+    only: Only = "",
+    list_only: List = False,
+    quick: Quick = False,
+    strict: Strict = False,
+    json_file: JsonFile = None,
+    markdown_file: MarkdownFile = None,
+) -> None:
+    """Time one mixing layer, against layers that do the same job."""
+    options = Options(repeats, only, list_only, quick, strict, json_file, markdown_file)
+    _bench("layer", layer.CASES, [], options)
+
+
+@app.command("train")
+def bench_train(
+    repeats: Repeats = Settings.repeats,
+    only: Only = "",
+    list_only: List = False,
+    quick: Quick = False,
+    strict: Strict = False,
+    json_file: JsonFile = None,
+    markdown_file: MarkdownFile = None,
+) -> None:
+    """Time a training step, with and without the solve."""
+    options = Options(repeats, only, list_only, quick, strict, json_file, markdown_file)
+    _bench("train", train.CASES, [], options)
+
+
+def _bench(name: str, cases: list[Case[Any]], scalings: list[Scaling], options: Options) -> None:
+    cases = [case for case in cases if options.only in case.name]
+    scalings = [s for s in scalings if options.only in s.name]
+    if options.list_only:
+        Console().print(_listing(cases, scalings))
+        return
+    _check(options, bool(cases or (scalings and options.plot_folder)))
+    settings = Settings(repeats=options.repeats)
+    results, curves = _measure(cases, scalings if options.plot_folder else [], settings, options)
+    for curve in curves:
+        _draw(curve, options)
+    _write(name, results, curves, settings, options)
+    if results:
+        _print(results)
+    if options.strict and any(result.met is False for result in results):
+        raise typer.Exit(1)
+
+
+def _check(options: Options, something: bool) -> None:
+    """Finds the user's mistakes before minutes are spent."""
+    if not something:
+        raise ConfigError(f"no case has {options.only!r} in its name; --list names them all")
+    for file in (options.json_file, options.markdown_file):
+        if file is not None and not file.resolve().parent.is_dir():
+            raise ConfigError(f"cannot write {file}: there is no folder {file.parent}")
+    if options.plot_folder is not None:
+        require_matplotlib()
+        options.plot_folder.mkdir(parents=True, exist_ok=True)
+
+
+def _measure(
+    cases: Sequence[Case[Any]], scalings: Sequence[Scaling], settings: Settings, options: Options
+) -> tuple[list[Result], list[Curves]]:
+    results: list[Result] = []
+    curves: list[Curves] = []
+    exponents = scaling.TINY_EXPONENTS if options.quick else scaling.EXPONENTS
+    with _display(len(cases) + len(scalings)) as display:
+        for case in cases:
+            display.begin(case.name)
+            results.append(
+                run_case(case.tiny() if options.quick else case, settings, display.on_call)
+            )
+        for each in scalings:
+            display.begin(each.name)
+            few = Settings(repeats=min(settings.repeats, 7), warmup=2, budget=1.0)
+            curves.append(scaling.run_scaling(each, exponents, few, on_call=display.on_call))
+    return results, curves
+
+
+class _Display:
+    """A bar over the cases on standard error.
+
+    It is redrawn between calls only: a thread that redraws would take time from what is timed.
+    """
+
+    def __init__(self, bar: Progress, total: int) -> None:
+        self._bar = bar
+        self._task = bar.add_task("", total=total, contender="")
+        self._begun = 0
+        self._drawn = 0.0
+
+    def begin(self, name: str) -> None:
+        """Moves on to a case."""
+        self._bar.update(self._task, completed=self._begun, description=name)
+        self._begun += 1
+
+    def on_call(self, name: str) -> None:
+        """Shows whose turn it is, a few times a second at most."""
+        now = self._bar.get_time()
+        if now - self._drawn > 0.25:
+            self._bar.update(self._task, contender=name, refresh=True)
+            self._drawn = now
+
+
+@contextmanager
+def _display(total: int) -> Iterator[_Display]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[contender]}"),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as bar:
+        yield _Display(bar, total)
+
+
+def _draw(curves: Curves, options: Options) -> None:
+    assert options.plot_folder is not None
+    points = {
+        contender.name: [
+            Point(nodes, m.seconds.median, m.peak_bytes)
+            for nodes, m in curves.of(contender.name)
+            if m.seconds is not None
+        ]
+        for contender in curves.scaling.contenders
+    }
+    absent = [
+        f"{m.contender}: {m.status}"
+        for result in curves.results
+        for m in result.measurements
+        if not points[m.contender]
+    ]
+    drawn = {name: found for name, found in points.items() if found}
+    stem = options.plot_folder / curves.scaling.name
+    for file in draw_scaling(curves.scaling.title, drawn, absent, stem):
+        typer.echo(f"wrote {file}")
+
+
+def _write(
+    name: str,
+    results: Sequence[Result],
+    curves: Sequence[Curves],
+    settings: Settings,
+    options: Options,
+) -> None:
+    if options.json_file is not None:
+        machine = asdict(info.describe())
+        origin = {"benchmark": name, "quick": options.quick, **provenance(), "machine": machine}
+        document = report.to_json(results, settings, origin)
+        scaled = [result for curve in curves for result in curve.results]
+        document["scaling"] = report.to_json(scaled, settings, {})["cases"]
+        text = json.dumps(document, indent=2, ensure_ascii=False)
+        options.json_file.write_text(text + "\n", encoding="utf-8")
+    if options.markdown_file is not None:
+        options.markdown_file.write_text(report.to_markdown(results), encoding="utf-8")
+
+
+def _print(results: Sequence[Result]) -> None:
+    table = Table(show_lines=False)
+    for heading in ("case", *report.HEADINGS):
+        table.add_column(heading, overflow="fold")
+    for result in results:
+        case = [f"[bold]{result.case.name}[/bold]", f"[dim]{result.case.shape.describe()}[/dim]"]
+        for text, row in zip_longest(case, report.rows(result), fillvalue=""):
+            table.add_row(text, *row)
+        table.add_section()
+    console = Console()
+    console.print(table)
+    console.print(report.closing_line(results))
+
+
+def _listing(cases: Sequence[Case[Any]], scalings: Sequence[Scaling]) -> Table:
+    table = Table()
+    for heading in ("case", "size", "timed", "contenders", "target"):
+        table.add_column(heading, overflow="fold")
+    for case in cases:
+        names = ", ".join(c.name for c in case.contenders)
+        target = "" if case.target is None else case.target.describe()
+        table.add_row(case.name, case.shape.describe(), case.timed, names, target)
+    for each in scalings:
+        names = ", ".join(c.name for c in each.contenders)
+        table.add_row(each.name, f"{each.title}; drawn by --plot", "forward", names, "")
+    return table

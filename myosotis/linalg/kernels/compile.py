@@ -1,0 +1,25 @@
+"""How kernels are compiled."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numba
+
+__all__ = ["kernel"]
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` on first use, for any dtype, to run without the interpreter lock.
+
+    Arithmetic stays strict IEEE: with nothing reassociated or contracted, every element is
+    computed in the same way wherever a loop is split between threads or vector lanes. Machine
+    code is kept on disk where some cache directory is writable, and in memory where none is.
+    """
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        compiled: Function = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba found no place for its cache
+        compiled = numba.njit(**options)(function)
+    return compiled

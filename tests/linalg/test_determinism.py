@@ -1,0 +1,86 @@
+"""The same bits from run to run, and whatever the number of threads."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from myosotis import Tree, TreeMatrix, tree_solve, tree_solve_diag
+from tests.cases import (
+    BACKENDS,
+    deep,
+    ragged,
+    random_diagonal_system,
+    random_right_side,
+    random_system,
+)
+
+# Large enough for torch to split the work.
+LARGE_TREES = {
+    "star": Tree.star(20_000),
+    "ragged": ragged(20_000),
+    "deep": deep(20_000),
+    "chain": Tree.chain(20_000),
+}
+SMALL_TREES = {"ragged": ragged(300), "star": Tree.star(300)}  # for loops over nodes in Python
+CASES = [
+    pytest.param(tree, backend, id=f"{name}-{backend}")
+    for backend in BACKENDS
+    for name, tree in (SMALL_TREES if backend == "reference" else LARGE_TREES).items()
+]
+every_case = pytest.mark.parametrize(("tree", "backend"), CASES)
+
+
+@pytest.fixture(autouse=True)
+def _restore_threads() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+def solution_and_gradients(tree: Tree, backend: str, diagonal: bool) -> list[Tensor]:
+    if diagonal:
+        system = random_diagonal_system(tree, 8, torch.float32, batch=(2,))
+        u = random_right_side((2, tree.num_nodes, 8), torch.float32)
+        solve = tree_solve_diag
+    else:
+        system = random_system(tree, 3, torch.float32)
+        u = random_right_side((2, tree.num_nodes, 3, 1), torch.float32)
+        solve = tree_solve
+    arguments = [t.requires_grad_() for t in (*system, u)]
+    x = solve(tree, *arguments, backend=backend)
+    return [x.detach(), *torch.autograd.grad(x.square().sum(), arguments)]
+
+
+def assert_identical(results: list[list[Tensor]]) -> None:
+    for other in results[1:]:
+        assert all(map(torch.equal, other, results[0]))
+
+
+@every_case
+@pytest.mark.parametrize("diagonal", [True, False], ids=["diagonal", "dense"])
+def test_same_bits_with_one_and_two_threads(tree: Tree, backend: str, diagonal: bool) -> None:
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        results.append(solution_and_gradients(tree, backend, diagonal))
+    assert_identical(results)
+
+
+@every_case
+@pytest.mark.parametrize("diagonal", [True, False], ids=["diagonal", "dense"])
+def test_same_bits_from_run_to_run(tree: Tree, backend: str, diagonal: bool) -> None:
+    torch.set_num_threads(2)
+    assert_identical([solution_and_gradients(tree, backend, diagonal) for _ in range(2)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_same_bits_for_logdet(backend: str) -> None:
+    tree = ragged(1000)
+    M = TreeMatrix(tree, *random_system(tree, 2, torch.float32))
+    results = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        results.append([M.logdet(backend=backend), *M.inverse_blocks()])
+    assert_identical(results)

@@ -1,0 +1,66 @@
+"""Peak memory of a forward and backward: under 12 times the size of u, in a process of its own.
+
+What counts is all that the process holds at its peak beyond what it held once the tree and the
+inputs a, b, c, u existed, all of shape (2²⁰, 16) in float32 and all requiring gradients: schedule,
+factor, solution, its gradient, the four gradients and every temporary. A solve on a small tree
+beforehand loads the libraries. Anything of size L × L would be 65,536 times u.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cases import FAST_BACKENDS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MEASURE = """
+import json, resource, sys
+import torch
+from myosotis import Tree, tree_solve_diag
+from tests.cases import ragged
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+def forward_and_backward(tree, a, b, c, u, backend):
+    for t in (a, b, c, u):
+        t.requires_grad_()
+    x = tree_solve_diag(tree, a, b, c, u, backend=backend)
+    x.backward(torch.ones(()).expand_as(x))
+
+def inputs(tree, channels):
+    b, c = (torch.empty(tree.num_nodes, channels).uniform_(-0.1, 0.1) for _ in range(2))
+    return torch.full_like(b, 2.0), b, c, torch.ones_like(b)
+
+backend, family = sys.argv[1:]
+build = {"chain": Tree.chain, "ragged": ragged}[family]
+forward_and_backward(small := build(100), *inputs(small, 2), backend)
+tree = build(2**20)
+arguments = inputs(tree, 16)
+before, earlier_peak = resident(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+forward_and_backward(tree, *arguments, backend)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+size = arguments[3].numel() * arguments[3].element_size()
+print(json.dumps({"times_u": (peak - before) / size, "new_peak": peak > earlier_peak}))
+"""
+
+
+def memory_in_units_of_u(backend: str, family: str) -> float:
+    command = [sys.executable, "-c", MEASURE, backend, family]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["new_peak"], "the peak was reached before the measurement began"
+    return float(result["times_u"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
+@pytest.mark.parametrize("backend", FAST_BACKENDS)
+@pytest.mark.parametrize("family", ["ragged", "chain"])
+def test_peak_of_forward_and_backward(family: str, backend: str) -> None:
+    assert memory_in_units_of_u(backend, family) < 12
