@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
-import torch.autograd.forward_ad as fwAD
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.autograd.function import FunctionCtx
 
 from myosotis.linalg import backends, ops
@@ -163,7 +163,7 @@ def _values_only(*tensors: Tensor) -> bool:
     return not (
         torch.is_grad_enabled()
         or any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors)
-        or any(fwAD.unpack_dual(t).tangent is not None for t in tensors)
+        or any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
     )
 
 

@@ -51,6 +51,8 @@ class Backend(Protocol):
         ...
 
 
+LARGEST_KERNEL_BLOCK = 16  # above this, batched LAPACK calls are faster
+
 _DESCRIPTIONS = {
     "cpu": "compiled sweeps over nodes (Numba), CPU tensors",
     "torch": "vectorised rounds in plain torch operations, any device",
@@ -79,12 +81,15 @@ def get(name: str) -> Backend:
 
 def choose(requested: str | None, A: Tensor, diagonal: bool) -> str:
     """The backend for these blocks: `requested`, or else the fastest that takes them."""
-    takes_cpu = A.device.type == "cpu" and diagonal
+    takes_cpu = A.device.type == "cpu" and (diagonal or A.shape[-1] <= LARGEST_KERNEL_BLOCK)
     if requested is None:
         return "cpu" if takes_cpu else "torch"
     if requested not in _DESCRIPTIONS:
         names = ", ".join(map(repr, _DESCRIPTIONS))
         raise ConfigError(f"backend={requested!r} does not exist; choose one of {names}")
     if requested == "cpu" and not takes_cpu:
-        raise ConfigError("backend='cpu' takes CPU tensors")
+        raise ConfigError(
+            f"backend='cpu' takes CPU tensors with blocks up to {LARGEST_KERNEL_BLOCK}; these are "
+            f"of size {A.shape[-1]} on {A.device}. Leave backend out, or use 'torch'"
+        )
     return requested

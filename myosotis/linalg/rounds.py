@@ -26,7 +26,15 @@ from myosotis.linalg.apply import Blocks, block_gradients
 from myosotis.linalg.plan import Plan, parent_tensor
 from myosotis.linalg.singular import raise_if_singular
 
-__all__ = ["eliminate", "empty_factor", "factorize", "gradients", "inverse_blocks", "slogdet", "substitute"]
+__all__ = [
+    "eliminate",
+    "empty_factor",
+    "factorize",
+    "gradients",
+    "inverse_blocks",
+    "slogdet",
+    "substitute",
+]
 
 
 @dataclass(frozen=True)

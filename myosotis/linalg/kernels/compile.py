@@ -1,16 +1,14 @@
 """How kernels are compiled."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
 import numba
 
 __all__ = ["kernel"]
 
-Function = TypeVar("Function", bound=Callable[..., object])
 
-
-def kernel(function: Function) -> Function:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` on first use, for any dtype, to run without the interpreter lock.
 
     Arithmetic stays strict IEEE: with nothing reassociated or contracted, every element is
@@ -19,7 +17,7 @@ def kernel(function: Function) -> Function:
     """
     options = {"nogil": True, "error_model": "numpy"}
     try:
-        compiled: Function = numba.njit(cache=True, **options)(function)
+        compiled: Callable[..., Any] = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no place for its cache
         compiled = numba.njit(**options)(function)
     return compiled

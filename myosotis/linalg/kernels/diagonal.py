@@ -1,147 +1,136 @@
-"""Sweeps over diagonal blocks: every tree straight from its parent array, at streaming speed.
+"""Diagonal blocks: from tensors to the compiled sweeps and back."""
 
-Nodes go in canonical order, so children are done before their parents and lie side by side. A
-table holds rows of H channels, `width` bytes each; tables are passed by the address of their first
-channel, and indices are unsigned, so that a kernel does nothing but add and multiply.
-
-    right-hand sides    row b·L + v                             of system b, node v
-    pivots              row system[b]·pivot_rows + row[v]       coefficients may be shared by systems
-    edges               row system[b]·edge_rows + row[v]        (system) and by nodes (row)
-
-`tree` is always (parent, first_child, num_children), roots having the parent L; `unit` is any
-number of the dtype; `sign` is −1 where a coefficient enters conjugated.
-"""
+from math import prod
+from typing import Any
 
 import numpy as np
-from numba import uintp
+import torch
+from torch import Tensor
 
-from myosotis.linalg.kernels.compile import kernel
-from myosotis.linalg.kernels.rows import combine, reduce
+from myosotis.linalg.apply import Blocks
+from myosotis.linalg.kernels import diagonal_sweeps
+from myosotis.linalg.kernels.arguments import in_memory, systems_of, tree_arrays, unsigned
+from myosotis.linalg.kernels.threads import run_on_threads, spans
+from myosotis.linalg.singular import raise_if_singular
+from myosotis.tree import Tree
 
-__all__ = ["eliminate", "outer", "sweep"]
+__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "solve_sweep", "substitute"]
+
+_GROUP = 8  # systems that go through the tree together; flat between 4 and 12 when measured
+_CHUNK = 64  # nodes whose gradients are summed together
+_CHANNELS = 64  # channels are split between threads at multiples of this
 
 
-@kernel
-def eliminate(tree, unit, tables, pivots, edges, width, H, low, high, first, last):
-    """inverse = 1/â, down = −b/â, up = −c/â in channels low … high of systems first … last.
+def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
+    """[1/â, −b/â, −c/â], each in the shape of its block."""
+    a, b, c = (in_memory(t) for t in blocks)
+    inverse, down, up = a.clone(), torch.empty_like(b), torch.empty_like(c)
+    pivots = inverse.view(-1).numpy()
+    (L, H), E = a.shape[-2:], b.shape[-2]
 
-    tables: addresses of channel `low` of inverse, which holds a at first, b, c, down and up;
-    pivots: the table of inverses once more, as a flat array. Returns whether a pivot was zero.
+    def eliminate(low: int, high: int, first: int, last: int) -> bool:
+        tables = tuple(_address(t, low) for t in (inverse, b, c, down, up))
+        sizes = unsigned(E, _width(a), H, low, high, first, last)
+        singular = diagonal_sweeps.eliminate(tree_arrays(tree), _unit(a), tables, pivots, *sizes)
+        return bool(singular)
+
+    if any(_over_systems_or_channels(eliminate, prod(a.shape[:-2]), L, H)):
+        singular = ~inverse.isfinite()
+        raise_if_singular(tree, singular.movedim(-2, 0), diagonal=True, ordered=True)
+    return [inverse, down, up]
+
+
+def empty_factor(blocks: Blocks) -> list[Tensor]:
+    """Uninitialised tensors of the shapes that `factorize` returns."""
+    return [t.new_empty(t.shape) for t in blocks]
+
+
+def substitute(tree: Tree, factor: list[Tensor], u: Tensor, adjoint: bool) -> Tensor:
+    """Solve T x = u, or T^H x = u, for x. u (*batch, L, h)."""
+    inverse, down, up = factor
+    if adjoint:
+        down, up = up, down
+    sign = -1 if adjoint else 1
+    rows = np.arange(tree.num_nodes, dtype=np.uint64)
+    return solve_sweep(tree, (inverse, down, up), (sign, sign, sign), rows, u)
+
+
+def solve_sweep(
+    tree: Tree,
+    tables: Blocks,
+    signs: tuple[int, int, int],
+    rows: np.ndarray[Any, np.dtype[np.uint64]],
+    u: Tensor,
+) -> Tensor:
+    """x_v = inverse_v ũ_v + down_v x_p with ũ_p = u_p + Σ_c up_c ũ_c.
+
+    tables: inverse, down, up (*batch, rows, h or 1), node v reading row rows[v]; each conjugated
+    where its sign is −1. u (*batch, L, h).
     """
-    _, first_child, num_children = tree
-    inverse, b, c, down, up = tables
-    L, n, singular = uintp(num_children.size), high - low, False
-    for s in range(first, last):
-        for v in range(L):
-            pivot, edge = (s * L + v) * width, (s * edges + v) * width
-            child = (s * edges + first_child[v]) * width
-            for _ in range(num_children[v]):
-                term = (c + child, down + child, unit.real)
-                combine(unit, inverse + pivot, inverse + pivot, n, (term,))
-                child += width
-            at = (s * L + v) * H
-            singular |= invert(pivots, at + low, at + high)
-            if v < edges:
-                reduce(unit, down + edge, None, n, ((b + edge, inverse + pivot, unit.real),))
-                reduce(unit, up + edge, None, n, ((c + edge, inverse + pivot, unit.real),))
-    return singular
+    u = in_memory(u)
+    L, H = u.shape[-2:]
+    inverse, down, up = (in_memory(t.expand(*t.shape[:-1], H)) for t in tables)
+    x = torch.empty_like(u)
+    system = systems_of(inverse.shape[:-2], u.shape[:-2])
+    sharing = (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]))
+    unit = _unit(u)
+    unit_signs = tuple(unit.real.dtype.type(sign) for sign in signs)
+
+    def sweep(low: int, high: int, first: int, last: int) -> None:
+        addresses = tuple(_address(t, low) for t in (inverse, down, up))
+        sizes = unsigned(_width(u), high - low, first, last, _GROUP)
+        ends = _address(u, low), _address(x, low)
+        diagonal_sweeps.sweep(
+            tree_arrays(tree), unit, addresses, sharing, unit_signs, *ends, *sizes
+        )
+
+    _over_systems_or_channels(sweep, prod(u.shape[:-2]), L, H)
+    return x
 
 
-@kernel
-def invert(pivots, low, high):
-    """1/pivot in place; whether one of them was zero."""
-    singular = False
-    for i in range(low, high):
-        # Scaled by the larger part, so that neither square over- nor underflows.
-        re, im = pivots[i].real, pivots[i].imag
-        scale = max(abs(re), abs(im))
-        singular |= scale == 0
-        re, im = re / scale, im / scale
-        pivots[i] = np.conj(pivots[i] / scale) / ((re * re + im * im) * scale)
-    return singular
+def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks:
+    """−left right^H where T has its blocks, summed to their shapes."""
+    left, right = in_memory(left), in_memory(right)
+    (L, H), E = left.shape[-2:], blocks[1].shape[-2]
+    products = [t.new_zeros(*t.shape[:-1], H) for t in blocks]
+    addresses = tuple(_address(t) for t in products)
+    system = systems_of(blocks[0].shape[:-2], left.shape[:-2])
+    ends = _address(left), _address(right)
+
+    def outer(first: int, last: int) -> None:
+        sizes = unsigned(E, _width(left), H, first, last, _CHUNK)
+        diagonal_sweeps.outer(tree_arrays(tree)[0], _unit(left), system, *ends, addresses, *sizes)
+
+    run_on_threads(outer, spans(L, left.numel(), _CHUNK))
+    A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
+    return A, B, C
 
 
-@kernel
-def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group):
-    """Solve systems first … last in n channels, `group` systems at a time:
+def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """(Sign, log|det T|), each (*batch, h)."""
+    inverse = factor[0]
+    return inverse.conj().sgn().prod(-2), -inverse.abs().log().sum(-2)
 
-        up      ũ_p = u_p + Σ_c up_c ũ_c
-        down    x_v = inverse_v ũ_v + down_v x_p
 
-    tables: addresses of inverse, down, up; sharing: (system, row, pivot_rows, edge_rows); signs:
-    those of inverse, down, up. A group goes through the tree together, so that coefficients which
-    its systems share are read from memory once.
+def _over_systems_or_channels(task: Any, systems: int, L: int, H: int) -> list[Any]:
+    """Run task(low channel, high channel, first system, last system) on all threads.
+
+    Whole systems are dealt out if there are enough of them, blocks of channels otherwise.
     """
-    parent, first_child, num_children = tree
-    inverse, down, up = tables
-    system, row, pivot_rows, edge_rows = sharing
-    L, zero, one = uintp(parent.size), uintp(0), uintp(1)
-    for g in range(first, last, group):
-        stop = min(g + group, last)
-        for v in range(L):
-            children = num_children[v]
-            if children != zero:  # a leaf has ũ = u: nothing to write on the way up
-                for b in range(g, stop):
-                    table, base = up + system[b] * edge_rows * width, b * L * width
-                    family = (v, first_child[v], children)
-                    receive(family, num_children, row, unit, table, signs[2], u + base, x + base, width, n)
-        v = L
-        while v != zero:
-            v -= one
-            p = parent[v]
-            source = u if num_children[v] == zero else x
-            for b in range(g, stop):
-                here = (b * L + v) * width
-                pivot = (system[b] * pivot_rows + row[v]) * width
-                own = (inverse + pivot, source + here, signs[0])
-                if p == L:
-                    combine(unit, x + here, None, n, (own,))
-                else:
-                    edge = (system[b] * edge_rows + row[v]) * width
-                    above = (down + edge, x + (b * L + p) * width, signs[1])
-                    combine(unit, x + here, None, n, (own, above))
+    pieces = spans(systems, systems * L * H)
+    if len(pieces) > 1 or systems > 1:
+        return run_on_threads(lambda first, last: task(0, H, first, last), pieces)
+    pieces = spans(H, systems * L * H, _CHANNELS)
+    return run_on_threads(lambda low, high: task(low, high, 0, systems), pieces)
 
 
-@kernel
-def receive(family, num_children, row, unit, up, sign, u, x, width, n):
-    """ũ_v = u_v + Σ_c up_c ũ_c, four children at a time. family: (v, first child, how many)."""
-    v, c, left = family
-    zero, one, four = uintp(0), uintp(1), uintp(4)
-    out, start = x + v * width, u + v * width
-    while left != zero:
-        c1, c2, c3 = c + uintp(1), c + uintp(2), c + uintp(3)
-        t0 = (up + row[c] * width, (u if num_children[c] == zero else x) + c * width, sign)
-        if left >= four:
-            t1 = (up + row[c1] * width, (u if num_children[c1] == zero else x) + c1 * width, sign)
-            t2 = (up + row[c2] * width, (u if num_children[c2] == zero else x) + c2 * width, sign)
-            t3 = (up + row[c3] * width, (u if num_children[c3] == zero else x) + c3 * width, sign)
-            combine(unit, out, start, n, (t0, t1, t2, t3))
-            c, left = c + four, left - four
-        else:
-            combine(unit, out, start, n, (t0,))
-            c, left = c + one, left - one
-        start = out
+def _address(t: Tensor, element: int = 0) -> np.uint64:
+    return np.uint64(t.data_ptr() + element * t.element_size())
 
 
-@kernel
-def outer(parent, unit, system, left, right, products, edges, width, n, systems, first, last, chunk):
-    """Subtract left_v right_v^H, left_v right_p^H, left_p right_v^H, summed over systems.
+def _width(t: Tensor) -> int:
+    return t.shape[-1] * t.element_size()
 
-    For nodes first … last, `chunk` at a time: within a chunk every system is read in one piece.
-    products: addresses of the three tables (·, L, H), (·, edges, H), (·, edges, H).
-    """
-    diagonal, lower, upper = products
-    L, conjugate = uintp(parent.size), -unit.real
-    for begin in range(first, last, chunk):
-        end = min(begin + chunk, last)
-        for b in range(systems):
-            for v in range(begin, end):
-                here = (b * L + v) * width
-                at = diagonal + (system[b] * L + v) * width
-                reduce(unit, at, at, n, ((right + here, left + here, conjugate),))
-                if v < edges:
-                    edge, above = (system[b] * edges + v) * width, (b * L + parent[v]) * width
-                    at = lower + edge
-                    reduce(unit, at, at, n, ((right + above, left + here, conjugate),))
-                    at = upper + edge
-                    reduce(unit, at, at, n, ((right + here, left + above, conjugate),))
+
+def _unit(t: Tensor) -> Any:
+    return torch.ones((), dtype=t.dtype).numpy()[()]

@@ -1,11 +1,11 @@
-"""One vectorised primitive of which every sweep over diagonal blocks is made:
+"""The vectorised primitive of which every sweep over diagonal blocks is made.
 
     out[h] = start[h] + Σ_i coefficient_i[h] · value_i[h]        h = 0 … n−1
 
-real or complex, each coefficient conjugated if its sign is −1. The compiler would vectorise such
-a loop only behind run-time checks that no two of up to ten ranges overlap, which cost more than
-the loop; here the vector instructions are written out, and the caller promises that `out` is
-either the same range as another one or disjoint from it.
+Numbers are real or complex, each coefficient conjugated if its sign is −1. The compiler would
+vectorise such a loop only behind run-time checks that no two of up to ten ranges overlap, which
+cost more than the loop; here the vector instructions are written out, and the caller promises that
+`out` is either the same range as another one or disjoint from it.
 
 Ranges are given by their addresses in memory: plain integers, which kernels can compute and choose
 between without any of the bookkeeping that arrays bring along.
@@ -28,7 +28,7 @@ _LANES = 16  # numbers handled at once: one or two vector registers of any machi
 
 @intrinsic  # type: ignore[untyped-decorator]
 def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any) -> Any:
-    """out = start + Σ coefficient · value.
+    """Out = start + Σ coefficient · value.
 
     `unit` is any number of the dtype in question; `out` and `start` are addresses, `start` may be
     None; `terms` is a tuple of (address of coefficient, address of value, sign).
@@ -38,7 +38,7 @@ def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any)
 
 @intrinsic  # type: ignore[untyped-decorator]
 def reduce(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any) -> Any:
-    """out = start − Σ coefficient · value; otherwise as `combine`."""
+    """Out = start − Σ coefficient · value; otherwise as `combine`."""
     return types.void(unit, out, start, n, terms), _row_loop(unit, start, subtract=True)
 
 

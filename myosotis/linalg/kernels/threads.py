@@ -9,23 +9,29 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeVar
 
 import torch
 
-__all__ = ["run_split", "spans"]
+__all__ = ["run_on_threads", "spans"]
+
+_SMALL = 1 << 14  # elements of work below which a second thread costs more than it brings
 
 Result = TypeVar("Result")
 
 
-def spans(length: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """Cut 0 … length into at most `parts` nearly equal spans at multiples of `multiple`."""
+def spans(length: int, work: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """Cut 0 … length into one span per thread, nearly equal and at multiples of `multiple`."""
+    parts = torch.get_num_threads() if work > _SMALL else 1
     blocks = -(-length // multiple)
     cuts = [min(length, (blocks * i // parts) * multiple) for i in range(parts)] + [length]
-    return [(low, high) for low, high in zip(cuts, cuts[1:], strict=False) if low < high]
+    return [(low, high) for low, high in pairwise(cuts) if low < high]
 
 
-def run_split(task: Callable[[int, int], Result], pieces: Sequence[tuple[int, int]]) -> list[Result]:
+def run_on_threads(
+    task: Callable[[int, int], Result], pieces: Sequence[tuple[int, int]]
+) -> list[Result]:
     """Run task(low, high) on all pieces at once: the first on this thread, others on workers."""
     if len(pieces) < 2:
         return [task(*piece) for piece in pieces]

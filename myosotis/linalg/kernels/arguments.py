@@ -1,0 +1,42 @@
+"""Arguments as the compiled sweeps want them."""
+
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from myosotis.tree import Tree
+
+__all__ = ["in_memory", "systems_of", "tree_arrays", "unsigned"]
+
+Index = NDArray[np.uint64]
+
+
+def in_memory(t: Tensor) -> Tensor:
+    """The tensor as a kernel may read it: contiguous, and no conjugation or sign left to apply."""
+    return t.resolve_conj().resolve_neg().contiguous()
+
+
+@lru_cache(maxsize=64)
+def tree_arrays(tree: Tree) -> tuple[Index, Index, Index]:
+    """(parent, first_child, num_children); roots have the parent L."""
+    parent = np.where(tree.parent < 0, tree.num_nodes, tree.parent)
+    return (
+        parent.astype(np.uint64),
+        tree.first_child.astype(np.uint64),
+        tree.num_children.astype(np.uint64),
+    )
+
+
+def systems_of(batch: torch.Size, full: torch.Size) -> Index:
+    """For each of the systems counted by `full` the one, counted by `batch`, that it shares."""
+    numbers = np.arange(prod(batch), dtype=np.uint64).reshape(batch)
+    return np.ascontiguousarray(np.broadcast_to(numbers, full)).reshape(-1)
+
+
+def unsigned(*values: int) -> tuple[np.uint64, ...]:
+    """Indices and sizes, unsigned so that no kernel has to consider negative ones."""
+    return tuple(np.uint64(value) for value in values)

@@ -1,0 +1,148 @@
+"""Sweeps over diagonal blocks: every tree straight from its parent array, at streaming speed.
+
+Nodes go in canonical order, so children are done before their parents and lie side by side. A
+table holds rows of H channels, `width` bytes each; tables are passed by the address of their first
+channel, and indices are unsigned, so that a kernel does nothing but add and multiply.
+
+    right-hand sides    row b·L + v                             of system b, node v
+    pivots              row system[b]·pivot_rows + row[v]       coefficients may be shared by
+    edges               row system[b]·edge_rows + row[v]        systems (system) and nodes (row)
+
+`tree` is always (parent, first_child, num_children), roots having the parent L; `unit` is any
+number of the dtype; `sign` is −1 where a coefficient enters conjugated.
+"""
+
+import numpy as np
+from numba import uintp
+
+from myosotis.linalg.kernels.compile import kernel
+from myosotis.linalg.kernels.rows import combine, reduce
+
+__all__ = ["eliminate", "outer", "sweep"]
+
+
+@kernel
+def eliminate(tree, unit, tables, pivots, edges, width, H, low, high, first, last):
+    """Inverse = 1/â, down = −b/â, up = −c/â in channels low … high of systems first … last.
+
+    tables: addresses of channel `low` of inverse, which holds a at first, b, c, down and up;
+    pivots: the table of inverses once more, as a flat array. Returns whether a pivot was zero.
+    """
+    _, first_child, num_children = tree
+    inverse, b, c, down, up = tables
+    L, n, singular = uintp(num_children.size), high - low, False
+    for s in range(first, last):
+        for v in range(L):
+            pivot, edge = (s * L + v) * width, (s * edges + v) * width
+            child = (s * edges + first_child[v]) * width
+            for _ in range(num_children[v]):
+                term = (c + child, down + child, unit.real)
+                combine(unit, inverse + pivot, inverse + pivot, n, (term,))
+                child += width
+            at = (s * L + v) * H
+            singular |= invert(pivots, at + low, at + high)
+            if v < edges:
+                reduce(unit, down + edge, None, n, ((b + edge, inverse + pivot, unit.real),))
+                reduce(unit, up + edge, None, n, ((c + edge, inverse + pivot, unit.real),))
+    return singular
+
+
+@kernel
+def invert(pivots, low, high):
+    """1/pivot in place; whether one of them was zero."""
+    singular = False
+    for i in range(low, high):
+        # Scaled by the larger part, so that neither square over- nor underflows.
+        re, im = pivots[i].real, pivots[i].imag
+        scale = max(abs(re), abs(im))
+        singular |= scale == 0
+        re, im = re / scale, im / scale
+        pivots[i] = np.conj(pivots[i] / scale) / ((re * re + im * im) * scale)
+    return singular
+
+
+@kernel
+def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group):
+    """Solve systems first … last in n channels, `group` systems at a time.
+
+        up      ũ_p = u_p + Σ_c up_c ũ_c
+        down    x_v = inverse_v ũ_v + down_v x_p
+
+    tables: addresses of inverse, down, up; sharing: (system, row, pivot_rows, edge_rows); signs:
+    those of inverse, down, up. A group goes through the tree together, so that coefficients which
+    its systems share are read from memory once.
+    """
+    parent, first_child, num_children = tree
+    inverse, down, up = tables
+    system, row, pivot_rows, edge_rows = sharing
+    L, zero, one = uintp(parent.size), uintp(0), uintp(1)
+    for g in range(first, last, group):
+        stop = min(g + group, last)
+        for v in range(L):
+            children = num_children[v]
+            if children != zero:  # a leaf has ũ = u: nothing to write on the way up
+                for b in range(g, stop):
+                    base, table = b * L * width, (up + system[b] * edge_rows * width, signs[2])
+                    family = (v, first_child[v], children)
+                    receive(family, num_children, row, unit, table, u + base, x + base, width, n)
+        v = L
+        while v != zero:
+            v -= one
+            p = parent[v]
+            source = u if num_children[v] == zero else x
+            for b in range(g, stop):
+                here = (b * L + v) * width
+                pivot = (system[b] * pivot_rows + row[v]) * width
+                own = (inverse + pivot, source + here, signs[0])
+                if p == L:
+                    combine(unit, x + here, None, n, (own,))
+                else:
+                    edge = (system[b] * edge_rows + row[v]) * width
+                    above = (down + edge, x + (b * L + p) * width, signs[1])
+                    combine(unit, x + here, None, n, (own, above))
+
+
+@kernel
+def receive(family, num_children, row, unit, table, u, x, width, n):
+    """ũ_v = u_v + Σ_c up_c ũ_c, four children at a time. family: (v, first child, how many)."""
+    v, c, left = family
+    up, sign = table
+    zero, one, four = uintp(0), uintp(1), uintp(4)
+    out, start = x + v * width, u + v * width
+    while left != zero:
+        c1, c2, c3 = c + uintp(1), c + uintp(2), c + uintp(3)
+        t0 = (up + row[c] * width, (u if num_children[c] == zero else x) + c * width, sign)
+        if left >= four:
+            t1 = (up + row[c1] * width, (u if num_children[c1] == zero else x) + c1 * width, sign)
+            t2 = (up + row[c2] * width, (u if num_children[c2] == zero else x) + c2 * width, sign)
+            t3 = (up + row[c3] * width, (u if num_children[c3] == zero else x) + c3 * width, sign)
+            combine(unit, out, start, n, (t0, t1, t2, t3))
+            c, left = c + four, left - four
+        else:
+            combine(unit, out, start, n, (t0,))
+            c, left = c + one, left - one
+        start = out
+
+
+@kernel
+def outer(parent, unit, system, left, right, products, edges, width, n, first, last, chunk):
+    """Subtract left_v right_v^H, left_v right_p^H, left_p right_v^H, summed over systems.
+
+    For nodes first … last, `chunk` at a time: within a chunk every system is read in one piece.
+    products: addresses of the three tables (·, L, H), (·, edges, H), (·, edges, H).
+    """
+    diagonal, lower, upper = products
+    L, conjugate = uintp(parent.size), -unit.real
+    for begin in range(first, last, chunk):
+        end = min(begin + chunk, last)
+        for b in range(uintp(system.size)):
+            for v in range(begin, end):
+                here = (b * L + v) * width
+                at = diagonal + (system[b] * L + v) * width
+                reduce(unit, at, at, n, ((right + here, left + here, conjugate),))
+                if v < edges:
+                    edge, above = (system[b] * edges + v) * width, (b * L + parent[v]) * width
+                    at = lower + edge
+                    reduce(unit, at, at, n, ((right + above, left + here, conjugate),))
+                    at = upper + edge
+                    reduce(unit, at, at, n, ((right + here, left + above, conjugate),))
