@@ -4,7 +4,13 @@ from importlib.metadata import version
 
 from myosotis import ssm
 from myosotis.errors import ConfigError, DataError, ShapeError, SingularBlockError, TreeError
-from myosotis.linalg import Factorization, TreeMatrix, tree_solve, tree_solve_diag
+from myosotis.linalg import (
+    Factorization,
+    TreeMatrix,
+    tree_solve,
+    tree_solve_diag,
+    tree_solve_factored,
+)
 from myosotis.tree import Tree, hilbert_order, morton_order, snake_order
 
 __version__ = version("myosotis")
@@ -24,4 +30,5 @@ __all__ = [
     "ssm",
     "tree_solve",
     "tree_solve_diag",
+    "tree_solve_factored",
 ]

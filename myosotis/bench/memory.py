@@ -6,7 +6,6 @@ first. The measured call should have run before, so that what it loads and compi
 """
 
 import ctypes
-import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +21,6 @@ def peak_extra_bytes(call: Callable[[], object]) -> int | None:
     Returns:
         Bytes, to within some pages; None where the platform cannot say.
     """
-    gc.collect()
     _return_free_pages()
     if not _reset_peak():
         return None

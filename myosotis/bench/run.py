@@ -1,5 +1,6 @@
 """Runs one case: prepares its contenders, times them in turn, and measures their memory."""
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -82,6 +83,7 @@ def run_case(
     works = {name: work for name, work in prepared.items() if isinstance(work, Work)}
     calls = {name: work.call for name, work in works.items()}
     timings = time_interleaved(calls, settings, on_call=on_call)
+    gc.collect()  # cycles that die during a call would hide part of its memory
     measured = {name: _measure(name, works[name], timings[name]) for name in works}
     return Result(
         case,

@@ -1,4 +1,9 @@
-"""Interleaved timing: every contender takes its turn in every round, so that noise hits all."""
+"""Interleaved timing: every contender takes its turn in every round, so that noise hits all.
+
+Within its turn a short call runs twice and the second one counts. The first puts caches, threads
+and the allocator into the state that this contender itself leaves them in; without it, a copy
+timed after a call that returned its memory to the system would be charged for getting it back.
+"""
 
 import gc
 import statistics
@@ -21,12 +26,14 @@ class Settings:
         warmup: untimed calls of each contender before the first round.
         budget: seconds after which a slow contender sits out the remaining rounds.
         least: timed calls that even a slow contender makes.
+        settle: a call that takes fewer seconds than this is preceded by an untimed one.
     """
 
     repeats: int = 21
     warmup: int = 3
     budget: float = 6.0
     least: int = 3
+    settle: float = 0.2
 
 
 @dataclass(frozen=True)
@@ -55,9 +62,16 @@ class Spread:
 
 @dataclass
 class Timing:
-    """What became of one contender: the seconds of its calls, or the exception that ended it."""
+    """What became of one contender.
+
+    Attributes:
+        seconds: of its timed calls.
+        last: seconds of its latest call, timed or not.
+        error: the exception that ended it.
+    """
 
     seconds: list[float] = field(default_factory=list)
+    last: float = 0.0
     error: Exception | None = None
 
 
@@ -81,28 +95,34 @@ def time_interleaved(
     """
     timings = {name: Timing() for name in calls}
 
-    def one(name: str) -> float | None:
+    def run(name: str) -> None:
+        timing = timings[name]
+        if timing.error is not None:
+            return
         on_call(name)
         try:
             start = clock()
             result = calls[name]()
-            seconds = clock() - start
+            timing.last = clock() - start
         except Exception as error:
-            timings[name].error = error
-            return None
-        del result
-        return seconds
+            timing.error = error
+        else:
+            del result
 
     with _without_collector():
-        for name in calls:
+        for name, timing in timings.items():
             spent, left = 0.0, settings.warmup
-            while left and spent <= settings.budget and timings[name].error is None:
-                spent, left = spent + (one(name) or 0.0), left - 1
+            while left and spent <= settings.budget:
+                run(name)
+                spent, left = spent + timing.last, left - 1
         for _ in range(settings.repeats):
             for name, timing in timings.items():
-                if timing.error is None and _has_turn(timing, settings):
-                    seconds = one(name)
-                    timing.seconds += [] if seconds is None else [seconds]
+                if not _has_turn(timing, settings):
+                    continue
+                if timing.last < settings.settle:
+                    run(name)
+                run(name)
+                timing.seconds += [timing.last] if timing.error is None else []
     return timings
 
 

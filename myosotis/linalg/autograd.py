@@ -22,7 +22,7 @@ from myosotis.linalg import backends, ops
 from myosotis.linalg.apply import Blocks, block_gradients, multiply
 from myosotis.linalg.plan import plan_for
 
-__all__ = ["Spec", "factorize", "solve"]
+__all__ = ["Spec", "factorize", "full_precision", "solve", "values_only"]
 
 
 class Spec(NamedTuple):
@@ -47,6 +47,9 @@ def factorize(parent: Tensor, blocks: Blocks, spec: Spec) -> list[Tensor]:
 
 def solve(parent: Tensor, blocks: Blocks, factor: list[Tensor], u: Tensor, spec: Spec) -> Tensor:
     """T⁻¹ u, or T^-H u with `spec.adjoint`, differentiable in blocks and u."""
+    if ops.legacy_batched(u) and spec.backend != "torch":
+        spec = spec._replace(backend="torch")
+        factor = factorize(parent, blocks, spec)
     with full_precision(u.device):
         x: Tensor
         if ops.traced(u):
@@ -150,7 +153,7 @@ def adjoint_rule(
     with full_precision(x.device):
         if ops.traced(x):
             products = ops.gradients(parent, left, right, *blocks, spec.diagonal, spec.backend)
-        elif _values_only(left, right):
+        elif values_only(left, right):
             backend = backends.get(spec.backend)
             products = backend.gradients(plan_for(parent), left, right, blocks, spec.diagonal)
         else:
@@ -158,11 +161,12 @@ def adjoint_rule(
         return *products, lam
 
 
-def _values_only(*tensors: Tensor) -> bool:
+def values_only(*tensors: Tensor) -> bool:
     """Whether nobody differentiates or batches what is done with these tensors."""
     return not (
         torch.is_grad_enabled()
         or any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors)
+        or any(ops.legacy_batched(t) for t in tensors)
         or any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
     )
 

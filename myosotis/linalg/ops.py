@@ -15,12 +15,30 @@ from torch._subclasses.fake_tensor import FakeTensor
 from myosotis.linalg import backends
 from myosotis.linalg.plan import plan_for
 
-__all__ = ["batched_together", "factorize", "gradients", "num_fill", "solve", "traced"]
+__all__ = [
+    "batched_together",
+    "factorize",
+    "gradients",
+    "legacy_batched",
+    "num_fill",
+    "solve",
+    "traced",
+]
 
 
 def traced(tensor: Tensor) -> bool:
     """Whether the values of `tensor` are out of reach, so that the registered operator is due."""
     return torch.compiler.is_compiling() or tensor.is_meta or isinstance(tensor, FakeTensor)
+
+
+def legacy_batched(tensor: Tensor) -> bool:
+    """Whether `tensor` is inside `autograd.grad(is_grads_batched=True)` or its like.
+
+    That older vmap knows neither the rules of Functions nor those of registered operators with
+    lists, but every plain torch operation.
+    """
+    batched: bool = torch._C._functorch.is_legacy_batchedtensor(tensor)
+    return batched
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,7 +11,15 @@ from torch import Tensor
 
 from myosotis.tree import Tree
 
-__all__ = ["in_memory", "systems_of", "tree_arrays", "unsigned"]
+__all__ = [
+    "address",
+    "in_memory",
+    "systems_of",
+    "tree_arrays",
+    "unit_of",
+    "unsigned",
+    "width_of",
+]
 
 Index = NDArray[np.uint64]
 
@@ -40,3 +49,18 @@ def systems_of(batch: torch.Size, full: torch.Size) -> Index:
 def unsigned(*values: int) -> tuple[np.uint64, ...]:
     """Indices and sizes, unsigned so that no kernel has to consider negative ones."""
     return tuple(np.uint64(value) for value in values)
+
+
+def address(t: Tensor, element: int = 0) -> np.uint64:
+    """Where in memory an element of a contiguous tensor lies."""
+    return np.uint64(t.data_ptr() + element * t.element_size())
+
+
+def width_of(t: Tensor) -> int:
+    """Bytes of a row of channels."""
+    return t.shape[-1] * t.element_size()
+
+
+def unit_of(t: Tensor) -> Any:
+    """The number 1 as a NumPy scalar of the dtype of t."""
+    return torch.ones((), dtype=t.dtype).numpy()[()]

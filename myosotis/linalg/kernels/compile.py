@@ -15,9 +15,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     computed in the same way wherever a loop is split between threads or vector lanes. Machine
     code is kept on disk where some cache directory is writable, and in memory where none is.
     """
-    options = {"nogil": True, "error_model": "numpy"}
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, **options)(function)
+        return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:  # numba found no place for its cache
-        compiled = numba.njit(**options)(function)
-    return compiled
+        return numba.njit(nogil=True, error_model="numpy")(function)

@@ -9,15 +9,31 @@ from torch import Tensor
 
 from myosotis.linalg.apply import Blocks
 from myosotis.linalg.kernels import diagonal_sweeps
-from myosotis.linalg.kernels.arguments import in_memory, systems_of, tree_arrays, unsigned
+from myosotis.linalg.kernels.arguments import (
+    address,
+    in_memory,
+    systems_of,
+    tree_arrays,
+    unit_of,
+    unsigned,
+    width_of,
+)
 from myosotis.linalg.kernels.threads import run_on_threads, spans
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
-__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "solve_sweep", "substitute"]
+__all__ = [
+    "CHUNK",
+    "empty_factor",
+    "factorize",
+    "gradients",
+    "slogdet",
+    "solve_sweep",
+    "substitute",
+]
 
 _GROUP = 8  # systems that go through the tree together; flat between 4 and 12 when measured
-_CHUNK = 64  # nodes whose gradients are summed together
+CHUNK = 64  # nodes whose gradients are summed together
 _CHANNELS = 64  # channels are split between threads at multiples of this
 
 
@@ -29,9 +45,9 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
     (L, H), E = a.shape[-2:], b.shape[-2]
 
     def eliminate(low: int, high: int, first: int, last: int) -> bool:
-        tables = tuple(_address(t, low) for t in (inverse, b, c, down, up))
-        sizes = unsigned(E, _width(a), H, low, high, first, last)
-        singular = diagonal_sweeps.eliminate(tree_arrays(tree), _unit(a), tables, pivots, *sizes)
+        tables = tuple(address(t, low) for t in (inverse, b, c, down, up))
+        sizes = unsigned(E, width_of(a), H, low, high, first, last)
+        singular = diagonal_sweeps.eliminate(tree_arrays(tree), unit_of(a), tables, pivots, *sizes)
         return bool(singular)
 
     if any(_over_systems_or_channels(eliminate, prod(a.shape[:-2]), L, H)):
@@ -73,13 +89,13 @@ def solve_sweep(
     x = torch.empty_like(u)
     system = systems_of(inverse.shape[:-2], u.shape[:-2])
     sharing = (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]))
-    unit = _unit(u)
+    unit = unit_of(u)
     unit_signs = tuple(unit.real.dtype.type(sign) for sign in signs)
 
     def sweep(low: int, high: int, first: int, last: int) -> None:
-        addresses = tuple(_address(t, low) for t in (inverse, down, up))
-        sizes = unsigned(_width(u), high - low, first, last, _GROUP)
-        ends = _address(u, low), _address(x, low)
+        addresses = tuple(address(t, low) for t in (inverse, down, up))
+        sizes = unsigned(width_of(u), high - low, first, last, _GROUP)
+        ends = address(u, low), address(x, low)
         diagonal_sweeps.sweep(
             tree_arrays(tree), unit, addresses, sharing, unit_signs, *ends, *sizes
         )
@@ -93,15 +109,15 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
     left, right = in_memory(left), in_memory(right)
     (L, H), E = left.shape[-2:], blocks[1].shape[-2]
     products = [t.new_zeros(*t.shape[:-1], H) for t in blocks]
-    addresses = tuple(_address(t) for t in products)
+    addresses = tuple(address(t) for t in products)
     system = systems_of(blocks[0].shape[:-2], left.shape[:-2])
-    ends = _address(left), _address(right)
+    ends = address(left), address(right)
 
     def outer(first: int, last: int) -> None:
-        sizes = unsigned(E, _width(left), H, first, last, _CHUNK)
-        diagonal_sweeps.outer(tree_arrays(tree)[0], _unit(left), system, *ends, addresses, *sizes)
+        sizes = unsigned(E, width_of(left), H, first, last, CHUNK)
+        diagonal_sweeps.outer(tree_arrays(tree)[0], unit_of(left), system, *ends, addresses, *sizes)
 
-    run_on_threads(outer, spans(L, left.numel(), _CHUNK))
+    run_on_threads(outer, spans(L, left.numel(), CHUNK))
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C
 
@@ -122,15 +138,3 @@ def _over_systems_or_channels(task: Any, systems: int, L: int, H: int) -> list[A
         return run_on_threads(lambda first, last: task(0, H, first, last), pieces)
     pieces = spans(H, systems * L * H, _CHANNELS)
     return run_on_threads(lambda low, high: task(low, high, 0, systems), pieces)
-
-
-def _address(t: Tensor, element: int = 0) -> np.uint64:
-    return np.uint64(t.data_ptr() + element * t.element_size())
-
-
-def _width(t: Tensor) -> int:
-    return t.shape[-1] * t.element_size()
-
-
-def _unit(t: Tensor) -> Any:
-    return torch.ones((), dtype=t.dtype).numpy()[()]

@@ -18,7 +18,7 @@ from numba import uintp
 from myosotis.linalg.kernels.compile import kernel
 from myosotis.linalg.kernels.rows import combine, reduce
 
-__all__ = ["eliminate", "outer", "sweep"]
+__all__ = ["eliminate", "factored_outer", "outer", "sweep"]
 
 
 @kernel
@@ -146,3 +146,34 @@ def outer(parent, unit, system, left, right, products, edges, width, n, first, l
                     reduce(unit, at, at, n, ((right + above, left + here, conjugate),))
                     at = upper + edge
                     reduce(unit, at, at, n, ((right + here, left + above, conjugate),))
+
+
+@kernel
+def factored_outer(parent, unit, sharing, tables, sums, scratch, width, n, first, last, chunk):
+    """η̄_v right_p + left_p ξ̄_v and −η_v ξ̄_v of nodes first … last, summed over systems.
+
+    ξ_v = right_v − ā_v right_p, η_v = left_v − ā_v left_p; sharing: (system, row, rows) of the
+    table a; tables: addresses of a, left, right; sums: of the two tables (·, L, H); scratch: of
+    two rows.
+    """
+    system, row, rows = sharing
+    a, left, right = tables
+    edge_sums, pivot_sums = sums
+    xi, eta = scratch, scratch + width
+    L, conjugate = uintp(parent.size), -unit.real
+    for begin in range(first, last, chunk):
+        end = min(begin + chunk, last)
+        for b in range(uintp(system.size)):
+            for v in range(begin, end):
+                here, total = (b * L + v) * width, (system[b] * L + v) * width
+                x, lam, pivot = right + here, left + here, pivot_sums + total
+                if parent[v] == L:
+                    reduce(unit, pivot, pivot, n, ((x, lam, conjugate),))
+                    continue
+                above, edge = (b * L + parent[v]) * width, edge_sums + total
+                x_p, lam_p = right + above, left + above
+                a_v = a + (system[b] * rows + row[v]) * width
+                reduce(unit, xi, x, n, ((a_v, x_p, conjugate),))
+                reduce(unit, eta, lam, n, ((a_v, lam_p, conjugate),))
+                reduce(unit, pivot, pivot, n, ((xi, eta, conjugate),))
+                combine(unit, edge, edge, n, ((eta, x_p, conjugate), (xi, lam_p, conjugate)))

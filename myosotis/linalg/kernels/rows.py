@@ -26,7 +26,7 @@ __all__ = ["combine", "reduce"]
 _LANES = 16  # numbers handled at once: one or two vector registers of any machine
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any) -> Any:
     """Out = start + Σ coefficient · value.
 
@@ -36,7 +36,7 @@ def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any)
     return types.void(unit, out, start, n, terms), _row_loop(unit, start, subtract=False)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def reduce(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any) -> Any:
     """Out = start − Σ coefficient · value; otherwise as `combine`."""
     return types.void(unit, out, start, n, terms), _row_loop(unit, start, subtract=True)

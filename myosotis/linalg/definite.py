@@ -1,0 +1,146 @@
+"""The public entry to the positive-definite family."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from myosotis.errors import DataError, ShapeError
+from myosotis.linalg import backends
+from myosotis.linalg.factor import Factorization
+from myosotis.linalg.factored import solve_factored
+from myosotis.linalg.ops import traced
+from myosotis.linalg.plan import parent_tensor
+from myosotis.linalg.singular import raise_if_singular
+from myosotis.linalg.system import System, check_tensors, over_nodes, prepare_right_side
+from myosotis.tree import Tree
+
+__all__ = ["definite_blocks", "tree_solve_factored"]
+
+
+def tree_solve_factored(
+    tree: Tree,
+    a: Tensor,
+    d: Tensor,
+    u: Tensor,
+    *,
+    rows: Tensor | None = None,
+    backend: str | None = None,
+    check_finite: bool = False,
+) -> Tensor:
+    """Solve T x = u for the Hermitian T = (I − U) D (I − U^H), with no pivot that could vanish.
+
+    U has a_v in row p(v), column v, and D = diag(d). Every Hermitian positive definite tree
+    matrix is of this form with d > 0. Channels last, as in `tree_solve_diag`; differentiable any
+    number of times in a, d and u.
+
+    Args:
+        tree: which node hangs on which.
+        a: broadcasts to (…, L, H); values at roots are ignored.
+        d: real, not zero; broadcasts to (…, L, H). T is positive definite where d > 0.
+        u: right-hand side, broadcasts to (…, L, H).
+        rows: int64 (L,). If given, a and d are tables (…, R, H) and node v uses row rows[v]:
+            coefficients shared by many nodes are read in place, never expanded.
+        backend: one of `myosotis.linalg.backends.available()`; chosen by device if None.
+        check_finite: raise `DataError` if an input has NaN or Inf.
+
+    Returns:
+        x, (…, L, H).
+
+    Raises:
+        ShapeError: shapes, dtypes or devices do not fit, or rows is out of range.
+        SingularBlockError: an entry of d is zero.
+
+    Example:
+        >>> import torch
+        >>> from myosotis import Tree, tree_solve_factored
+        >>> tree = Tree.chain(3)
+        >>> a, d = torch.tensor([[0.5]]), torch.tensor([[1.0]])
+        >>> tree_solve_factored(tree, a, d, torch.ones(3, 1)).flatten()
+        tensor([2.2188, 2.4375, 1.7500])
+    """
+    if d.is_complex():
+        d = _real_part(d)
+    a, d, table_rows = _tables(tree, a, d, rows, check_finite)
+    shapes = System(tree, (a, a, a), diagonal=True)
+    right, dtype = prepare_right_side(shapes, u, check_finite=check_finite)
+    if not traced(d) and (d == 0).any():
+        zero = (d == 0).index_select(-2, table_rows)
+        raise_if_singular(tree, zero.movedim(-2, 0), diagonal=True, ordered=True)
+    if backends.choose(backend, a, diagonal=True) == "cpu":
+        extra = (1,) * (right.ndim - a.ndim)
+        a, d = (t.reshape(extra + t.shape) for t in (a, d))
+        return solve_factored(parent_tensor(tree), table_rows, a, d, right).to(dtype)
+    a, d = (t.index_select(-2, table_rows.to(t.device)) for t in (a, d))
+    system = System(tree, definite_blocks(tree, a, d), diagonal=True)
+    return Factorization(system, "torch").solve_uniform(right, adjoint=False).to(dtype)
+
+
+def definite_blocks(tree: Tree, a: Tensor, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The diagonals of T = (I − U) D (I − U^H), for `TreeMatrix.diag` or `tree_solve_diag`.
+
+    A_v = d_v + Σ_c |a_c|² d_c, C_v = −a_v d_v and B = C^H; a, d (…, L, H), B and C without roots.
+
+    Example:
+        >>> import torch
+        >>> from myosotis import Tree
+        >>> from myosotis.linalg import definite_blocks
+        >>> one = torch.ones(2, 1)
+        >>> [block.flatten().tolist() for block in definite_blocks(Tree.chain(2), one / 2, one)]
+        [[1.0, 1.25], [-0.5], [-0.5]]
+    """
+    parent = parent_tensor(tree)[: tree.num_edges].to(d.device)
+    a_v, d_v = (t.narrow(-2, 0, tree.num_edges) for t in (a, d))
+    sent = (a_v * a_v.conj()).real * d_v if a.is_complex() else a_v * a_v * d_v
+    A = d.expand(torch.broadcast_shapes(a.shape, d.shape)).index_add(-2, parent, sent)
+    C = -a_v * d_v
+    return A.to(C.dtype), C.conj(), C
+
+
+def _real_part(d: Tensor) -> Tensor:
+    if not traced(d) and (d.imag != 0).any():
+        raise DataError("d has entries with an imaginary part; T is Hermitian only for real d")
+    return d.real
+
+
+def _tables(
+    tree: Tree, a: Tensor, d: Tensor, rows: Tensor | None, check_finite: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Checked a, d (*batch, R, h) of one batch shape, d real, and the row of each node."""
+    (a,) = check_tensors({"a": a}, check_finite)
+    (d,) = check_tensors({"d": d}, check_finite, like=a.real if a.is_complex() else a)
+    if rows is None:
+        size = 1 if all(t.ndim < 2 or t.shape[-2] == 1 for t in (a, d)) else tree.num_nodes
+        a, d = (over_nodes(name, t, tree)[..., :size, :] for name, t in (("a", a), ("d", d)))
+        rows = torch.arange(tree.num_nodes) if size > 1 else torch.zeros(tree.num_nodes).long()
+    else:
+        rows = _checked_rows(tree, rows, a, d)
+    try:
+        shapes = [(*t.shape[:-2], 1, t.shape[-1]) for t in (a, d)]
+        *batch, _, channels = torch.broadcast_shapes(*shapes)
+    except RuntimeError:
+        raise ShapeError(
+            f"a of shape {tuple(a.shape)} and d of shape {tuple(d.shape)} do not broadcast"
+        ) from None
+    a, d = (t.expand(*batch, t.shape[-2], channels) for t in (a, d))
+    return a, d, rows
+
+
+def _checked_rows(tree: Tree, rows: Tensor, a: Tensor, d: Tensor) -> Tensor:
+    if a.ndim < 2 or d.ndim < 2 or a.shape[-2] != d.shape[-2]:
+        raise ShapeError(
+            f"with rows, a and d are tables (…, R, H) with the same R; they have shapes "
+            f"{tuple(a.shape)} and {tuple(d.shape)}"
+        )
+    if rows.shape != (tree.num_nodes,) or rows.dtype != torch.int64:
+        raise ShapeError(
+            f"rows has shape {tuple(rows.shape)} and dtype {rows.dtype}; expected int64 "
+            f"({tree.num_nodes},): a row of the table for each node"
+        )
+    if not traced(rows):
+        outside = np.flatnonzero((rows.cpu().numpy() < 0) | (rows.cpu().numpy() >= a.shape[-2]))
+        if outside.size:
+            node = int(outside[0])
+            raise ShapeError(
+                f"rows[{node}] is {int(rows[node])}, but the tables have {a.shape[-2]} rows"
+            )
+    return rows.cpu().contiguous()
