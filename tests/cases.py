@@ -81,7 +81,7 @@ FAMILIES = {
     "star": lambda n, seed: Tree.star(n - 1) if n > 1 else Tree.chain(1),
     "binary": lambda n, seed: Tree.over((n + 1) // 2, 2),
     "quad": lambda n, seed: Tree.quadtree(1 + seed % 7, max(1, 3 * n // 4 // (1 + seed % 7))),
-    "random-binary": lambda n, seed: binary(n, seed),
+    "random-binary": binary,
     "ragged": ragged,
     "deep": deep,
     "caterpillar": lambda n, seed: caterpillar(n),
@@ -169,9 +169,7 @@ def cut_to_levels(
     tree: Tree, t: Tensor, rows: Sequence[int], columns: Sequence[int]
 ) -> list[Tensor]:
     """One tensor (…, n_l, rows_l, columns_l) per level from (…, L, d, d)."""
-    return [
-        t[..., level, :r, :c] for level, r, c in zip(tree.levels, rows, columns, strict=True)
-    ]
+    return [t[..., level, :r, :c] for level, r, c in zip(tree.levels, rows, columns, strict=True)]
 
 
 def random_level_system(

@@ -9,6 +9,7 @@ The sweeps are written once against this. Inside them the node axis comes first:
 Outside them, in everything a user sees, the batch axes come first: (*batch, n, …).
 """
 
+from math import prod
 from typing import Protocol
 
 import torch
@@ -91,7 +92,8 @@ class _Dense:
 
     def outer(self, left: Tensor, right: Tensor, shape: torch.Size) -> Tensor:
         if all(n == 1 for n in shape[:-3]):  # the batch joins the columns: nothing to sum after
-            left, right = (t.movedim((-3, -2), (0, 1)).flatten(2) for t in (left, right))
+            left, right = (t.movedim((-3, -2), (0, 1)) for t in (left, right))
+            left, right = (t.reshape(*t.shape[:2], prod(t.shape[2:])) for t in (left, right))
             return (left @ right.mH).reshape(shape)
         return (left @ right.mH).sum_to_size(shape)
 

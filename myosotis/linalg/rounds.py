@@ -17,6 +17,7 @@ and the adjoint system T^H x = u is the same with (B̂, Ĝ) and (Ĉ^H, Ĥ^H) exc
 """
 
 from dataclasses import dataclass
+from math import prod
 
 import torch
 from torch import Tensor
@@ -86,8 +87,9 @@ def substitute(
     else:
         # A matrix shared by the whole batch sees the batch as more right-hand sides.
         columns = y.movedim(-2, 1)  # (L, d, *batch, r)
-        x = _sweep(plan, _without_batch(F), columns.flatten(2).clone(), algebra, adjoint)
-        x = x.view(columns.shape).movedim(1, -2)
+        merged = columns.reshape(*columns.shape[:2], prod(columns.shape[2:]))
+        x = _sweep(plan, _without_batch(F), merged.clone(), algebra, adjoint)
+        x = x.reshape(columns.shape).movedim(1, -2)
     return x.movedim(0, -1 - algebra.trailing).contiguous()
 
 

@@ -55,8 +55,12 @@ def at_level(level: int, change: Change) -> Change:
     return lambda tensors: [change(t) if i == level else t for i, t in enumerate(tensors)]
 
 
-def cut(*index: Any) -> Change:
+def cut(*index: slice | int) -> Change:
     return lambda t: t[index]
+
+
+def first(count: int) -> Change:
+    return lambda tensors: tensors[:count]
 
 
 ALL = slice(None)
@@ -80,9 +84,9 @@ SHAPES = [  # arguments, the one to change, how, and what the message must say
     (diagonal_arguments, "u", cut(slice(4)), r"u has shape \(4, 2\): 4 nodes .* the tree has 5"),
     (diagonal_arguments, "b", lambda b: b.repeat(1, 2), r"\(5, 2\), \(5, 4\), .*do not broadcast"),
     (diagonal_arguments, "u", lambda u: u.repeat(1, 2), r"u of shape \(5, 4\).*and 2 channels"),
-    (level_arguments, "A", cut(slice(2)), r"A has 2 tensors; expected one per level \(3\)"),
-    (level_arguments, "B", cut(slice(1)), r"B has 1 tensors; expected one per level \(3\)"),
-    (level_arguments, "u", cut(slice(2)), r"u has 2 tensors; expected one per level \(3\)"),
+    (level_arguments, "A", first(2), r"A has 2 tensors; expected one per level \(3\)"),
+    (level_arguments, "B", first(1), r"B has 1 tensors; expected one per level \(3\)"),
+    (level_arguments, "u", first(2), r"u has 2 tensors; expected one per level \(3\)"),
     (level_arguments, "A", at_level(1, cut(slice(1))),
      r"A\[1\] \(level 2\): \(1, 1, 1\); expected \(…, 2, 1, 1\)"),
     (level_arguments, "B", at_level(0, cut(ALL, slice(1))),
@@ -138,16 +142,20 @@ def test_what_does_not_fit(
         solve(given)
 
 
-@pytest.mark.parametrize("arguments", [dense_arguments, diagonal_arguments, level_arguments])
-def test_a_tree_of_another_size(arguments: Callable[[], Arguments]) -> None:
-    with pytest.raises(ShapeError, match=r"\b4\b"):
-        solve(arguments(), tree=Tree.star(3))
-
-
-@pytest.mark.parametrize("tree", [None, [-1, 0, 0, 1, 1], 5])
-def test_something_that_is_no_tree(tree: Any) -> None:
-    with pytest.raises((ShapeError, ValueError), match="(?i)tree"):
-        solve(dense_arguments(), tree=tree)
+@pytest.mark.parametrize(
+    ("arguments", "tree", "message"),
+    [
+        (dense_arguments, Tree.star(3), r"A has shape \(5, 2, 2\).* the tree's 4 nodes"),
+        (diagonal_arguments, Tree.star(3), "a has shape .* 5 nodes .* the tree has 4"),
+        (level_arguments, Tree.star(3), r"A has 3 tensors; expected one per level \(2\)"),
+        (level_arguments, Tree([-1, 0, 1]), r"A\[0\] .*expected \(…, 1, 2, 2\)"),
+    ],
+)
+def test_a_tree_of_another_size(
+    arguments: Callable[[], Arguments], tree: Tree, message: str
+) -> None:
+    with pytest.raises(ShapeError, match=message):
+        solve(arguments(), tree=tree)
 
 
 def test_leading_axes_that_do_not_broadcast() -> None:
@@ -174,14 +182,6 @@ def test_check_finite_in_diagonal_blocks(name: str) -> None:
     given[name][2, 1] = torch.nan
     with pytest.raises(DataError, match=rf"{name}\[2, 1\] is nan"):
         solve(given, check_finite=True)
-
-
-@pytest.mark.parametrize("name", "BC")
-def test_check_finite_ignores_roots_as_the_solver_does(name: str) -> None:
-    given = dense_arguments()
-    x = solve(given)
-    given[name][4] = torch.nan
-    assert torch.equal(solve(given, check_finite=True), x)
 
 
 def test_check_finite_of_a_matrix() -> None:

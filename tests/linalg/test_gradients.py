@@ -27,7 +27,9 @@ from tests.cases import (
 )
 
 # Forward-mode differentiation scripts some of torch's own decompositions.
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`torch.jit.script` is deprecated:DeprecationWarning"
+)
 
 Function = Callable[..., Tensor]
 

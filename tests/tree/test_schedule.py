@@ -106,15 +106,6 @@ def test_few_rounds_on_a_chain(length: int) -> None:
     assert len(rounds(Tree.chain(length))) <= 2 * math.log2(length) + 4
 
 
-RANDOM_FAMILIES: dict[str, Callable[[int, int], Tree]] = {
-    "uniform-attachment": ragged,
-    "deep": deep,
-    "caterpillar": lambda num_nodes, seed: with_legs(num_nodes, seed),
-    "binary": binary,
-    "star": lambda num_nodes, seed: with_arms(num_nodes, seed),
-}
-
-
 def with_legs(num_nodes: int, seed: int) -> Tree:
     """A caterpillar: a path, and every other node hung on a random one of the path."""
     random = np.random.default_rng(seed)
@@ -130,6 +121,15 @@ def with_arms(num_nodes: int, seed: int) -> Tree:
     parents = np.arange(-1, num_nodes - 1)
     parents[random.choice(np.arange(1, num_nodes), num_arms, replace=False)] = 0
     return Tree(parents)
+
+
+RANDOM_FAMILIES: dict[str, Callable[[int, int], Tree]] = {
+    "uniform-attachment": ragged,
+    "deep": deep,
+    "caterpillar": with_legs,
+    "binary": binary,
+    "star": with_arms,
+}
 
 
 @pytest.mark.parametrize("seed", range(40))

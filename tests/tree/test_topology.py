@@ -1,7 +1,10 @@
 """Renumbering and everything a `Tree` derives from its parents, against plain loops."""
 
 import copy
+import json
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -240,3 +243,67 @@ def test_pickle_and_copies(parents: list[int]) -> None:
 def test_repr_gives_the_sizes() -> None:
     expected = "Tree(num_nodes=6, num_leaves=3, num_levels=3, num_roots=2)"
     assert repr(Tree.forest([Tree.star(2), Tree.chain(3)])) == expected
+
+
+# Timed in a process of its own, where no tracer (coverage, debugger) slows every line down.
+SPEED = """
+import json, time
+import numpy as np
+from myosotis.tree import Tree
+
+MILLION = 10**6
+node = np.arange(MILLION)
+
+def shuffled(parents):
+    names = np.random.default_rng(0).permutation(MILLION)
+    result = np.empty_like(parents)
+    result[names] = np.where(parents < 0, -1, names[parents])
+    return result
+
+def attached_within(reach):
+    back = np.random.default_rng(1).integers(1, np.minimum(np.maximum(node, 1), reach) + 1)
+    return np.maximum(node - back, -1)
+
+caterpillar = np.where(node % 2 == 0, node - 2, node - 1).clip(-1)
+families = {
+    "chain": (Tree.chain, MILLION),
+    "star": (Tree.star, MILLION),
+    "over": (lambda size: Tree.over(size, 2), MILLION // 2),
+    "quadtree": (Tree.quadtree, 1024),
+    "octree": (Tree.octree, 100),
+    "shuffled chain": (Tree, shuffled(node - 1)),
+    "shuffled star": (Tree, shuffled(np.minimum(node - 1, 0))),
+    "random attachment": (Tree, attached_within(MILLION)),
+    "shuffled random attachment": (Tree, shuffled(attached_within(MILLION))),
+    "shuffled deep random": (Tree, shuffled(attached_within(5))),
+    "shuffled caterpillar": (Tree, shuffled(caterpillar)),
+    "forest": (Tree.forest, [Tree.perfect(3, 2)] * (MILLION // 13)),
+    "brackets": (Tree.from_brackets, "(a (b c) [d])" * (MILLION // 7)),
+}
+attributes = ("levels", "leaves", "depth", "slot", "post_order")
+result = {}
+for name, (build, argument) in families.items():
+    started = time.process_time()
+    tree = build(argument)
+    built = time.process_time()
+    for attribute in attributes:
+        getattr(tree, attribute)
+    done = time.process_time()
+    last_is_last = bool(tree.post_order[-1] == tree.num_nodes - 1)
+    result[name] = [tree.num_nodes, built - started, done - built, last_is_last]
+print(json.dumps(result))
+"""
+
+
+def test_a_million_nodes_take_less_than_two_seconds() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SPEED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    families = json.loads(done.stdout)
+    assert len(families) == 13
+    for family, (num_nodes, seconds, for_attributes, last_root_is_last) in families.items():
+        assert num_nodes > 0.99 * 10**6, family
+        assert last_root_is_last, family
+        assert seconds < 2, family
+        assert for_attributes < 3, family
