@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from myosotis.bench.factored import solve_factored
+from myosotis.linalg import tree_solve_factored
 from myosotis.tree import Tree
 
 __all__ = ["Attention", "Classifier", "TreeMixer"]
@@ -47,8 +47,8 @@ class TreeMixer(nn.Module):
         if self.solve:
             u = functional.pad(u, (0, 0, 0, self.tree.num_nodes - num_tokens))
             a = torch.polar(self.scale * torch.exp(-functional.softplus(self.decay)), self.phase)
-            d = self.log_d.exp().to(u.dtype)
-            u = solve_factored(self.tree, a, d, u, self.get_buffer("rows"))
+            rows = self.get_buffer("rows")
+            u = tree_solve_factored(self.tree, a, self.log_d.exp(), u, rows=rows)
         mixed: Tensor = self.project_out(torch.view_as_real(u[..., :num_tokens, :]).flatten(-2))
         return mixed + self.skip * x
 

@@ -6,9 +6,14 @@ import torch
 from torch import Tensor
 
 from myosotis.bench.case import Contender, Work
-from myosotis.bench.factored import solve_factored
 from myosotis.bench.systems import BlockSystem, DiagonalSystem, FactoredSystem
-from myosotis.linalg import TreeMatrix, reference, tree_solve, tree_solve_diag
+from myosotis.linalg import (
+    TreeMatrix,
+    reference,
+    tree_solve,
+    tree_solve_diag,
+    tree_solve_factored,
+)
 from myosotis.tree import Tree
 
 __all__ = [
@@ -41,16 +46,16 @@ def diagonal(backend: str | None = None, *, backward: bool = False) -> Contender
     return Contender(_name(backend), prepare)
 
 
-def factored(*, backward: bool = False) -> Contender[FactoredSystem]:
+def factored(backend: str | None = None, *, backward: bool = False) -> Contender[FactoredSystem]:
     """`tree_solve_factored`, and if asked its gradients in all three tensors."""
 
     def prepare(s: FactoredSystem) -> Work:
         def solve(a: Tensor, d: Tensor, u: Tensor) -> Tensor:
-            return solve_factored(s.tree, a, d, u, s.rows)
+            return tree_solve_factored(s.tree, a, d, u, rows=s.rows, backend=backend)
 
         return _work(solve, (s.a, s.d, s.u), s.u, backward)
 
-    return Contender(OURS, prepare)
+    return Contender(_name(backend), prepare)
 
 
 def blocks(backend: str | None = None, *, backward: bool = False) -> Contender[BlockSystem]:

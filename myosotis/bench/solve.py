@@ -93,7 +93,11 @@ def _factored(name: str, shape: Shape, tabled: bool) -> list[Case[Any]]:
             timed,
             shape,
             partial(factored_system, tabled=tabled),
-            (ours.factored(backward=timed == _BOTH), ours.clone()),
+            (
+                ours.factored(backward=timed == _BOTH),
+                ours.clone(),
+                ours.factored("torch", backward=timed == _BOTH),
+            ),
         )
         for timed in ("forward", _BOTH)
     ]

@@ -105,7 +105,7 @@ def factored_system(shape: Shape, tabled: bool) -> FactoredSystem:
         num_rows = 4 * tree.num_levels
     a = torch.randn(num_rows, shape.channels, dtype=shape.dtype)
     a = 0.5 * a / (1 + a.abs())
-    d = 1 + torch.rand(num_rows, shape.channels).to(shape.dtype)
+    d = 1 + torch.rand(num_rows, shape.channels, dtype=shape.dtype.to_real())
     return FactoredSystem(tree, a, d, _right(shape), rows)
 
 

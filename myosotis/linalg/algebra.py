@@ -24,7 +24,7 @@ class Algebra(Protocol):
     trailing: int  # axes behind the node axis that belong to a block
 
     def multiply(self, block: Tensor, other: Tensor, adjoint: bool = False) -> Tensor:
-        """Block @ other, or block^H @ other."""
+        """block @ other, or block^H @ other."""
         ...
 
     def outer(self, left: Tensor, right: Tensor, shape: torch.Size) -> Tensor:
@@ -43,7 +43,7 @@ class Algebra(Protocol):
         ...
 
     def solve_right(self, pivot: list[Tensor], block: Tensor) -> Tensor:
-        """Block @ pivot⁻¹."""
+        """block @ pivot⁻¹."""
         ...
 
     def inverse(self, pivot: list[Tensor]) -> Tensor:

@@ -25,7 +25,7 @@ __all__ = ["solve_factored"]
 
 
 def solve_factored(parent: Tensor, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> Tensor:
-    """X on CPU tensors. a, d (*batch, R, h or 1), d real; u (*full, L, h)."""
+    """Solve on CPU tensors. a, d (*batch, R, h or 1), d real; u (*full, L, h)."""
     with full_precision(u.device):
         x: Tensor
         if traced(u) or legacy_batched(u):

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from myosotis.linalg.apply import Blocks
-from myosotis.linalg.kernels import diagonal_sweeps
+from myosotis.linalg.kernels import diagonal_sweeps, scalar_sweeps
 from myosotis.linalg.kernels.arguments import (
     address,
     in_memory,
@@ -41,13 +42,17 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
     """[1/â, −b/â, −c/â], each in the shape of its block."""
     a, b, c = (in_memory(t) for t in blocks)
     inverse, down, up = a.clone(), torch.empty_like(b), torch.empty_like(c)
-    pivots = inverse.view(-1).numpy()
     (L, H), E = a.shape[-2:], b.shape[-2]
 
     def eliminate(low: int, high: int, first: int, last: int) -> bool:
-        tables = tuple(address(t, low) for t in (inverse, b, c, down, up))
-        sizes = unsigned(E, width_of(a), H, low, high, first, last)
-        singular = diagonal_sweeps.eliminate(tree_arrays(tree), unit_of(a), tables, pivots, *sizes)
+        if H == 1:
+            flat = [t.view(-1).numpy() for t in (a, b, c, inverse, down, up)]
+            singular = scalar_sweeps.eliminate(tree_arrays(tree), *flat, *unsigned(first, last))
+        else:
+            tables = tuple(address(t, low) for t in (inverse, b, c, down, up))
+            sizes = unsigned(E, width_of(a), H, low, high, first, last)
+            arguments = tree_arrays(tree), unit_of(a), tables, inverse.view(-1).numpy()
+            singular = diagonal_sweeps.eliminate(*arguments, *sizes)
         return bool(singular)
 
     if any(_over_systems_or_channels(eliminate, prod(a.shape[:-2]), L, H)):
@@ -66,17 +71,15 @@ def substitute(tree: Tree, factor: list[Tensor], u: Tensor, adjoint: bool) -> Te
     inverse, down, up = factor
     if adjoint:
         down, up = up, down
+    if u.shape[-1] == 1:
+        return _scalar_sweep(tree, (inverse, down, up), adjoint, u)
     sign = -1 if adjoint else 1
     rows = np.arange(tree.num_nodes, dtype=np.uint64)
     return solve_sweep(tree, (inverse, down, up), (sign, sign, sign), rows, u)
 
 
 def solve_sweep(
-    tree: Tree,
-    tables: Blocks,
-    signs: tuple[int, int, int],
-    rows: np.ndarray[Any, np.dtype[np.uint64]],
-    u: Tensor,
+    tree: Tree, tables: Blocks, signs: tuple[int, int, int], rows: NDArray[np.uint64], u: Tensor
 ) -> Tensor:
     """x_v = inverse_v ũ_v + down_v x_p with ũ_p = u_p + Σ_c up_c ũ_c.
 
@@ -85,22 +88,36 @@ def solve_sweep(
     """
     u = in_memory(u)
     L, H = u.shape[-2:]
-    inverse, down, up = (in_memory(t.expand(*t.shape[:-1], H)) for t in tables)
+    inverse, down, up = (in_memory(t) for t in tables)
     x = torch.empty_like(u)
     system = systems_of(inverse.shape[:-2], u.shape[:-2])
-    sharing = (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]))
+    sizes = unsigned(inverse.shape[-2], down.shape[-2], width_of(inverse))
+    one = None if inverse.shape[-1] == H else True
     unit = unit_of(u)
     unit_signs = tuple(unit.real.dtype.type(sign) for sign in signs)
 
     def sweep(low: int, high: int, first: int, last: int) -> None:
-        addresses = tuple(address(t, low) for t in (inverse, down, up))
-        sizes = unsigned(width_of(u), high - low, first, last, _GROUP)
-        ends = address(u, low), address(x, low)
-        diagonal_sweeps.sweep(
-            tree_arrays(tree), unit, addresses, sharing, unit_signs, *ends, *sizes
-        )
+        tables = tuple(address(t, 0 if one else low) for t in (inverse, down, up))
+        sharing, ends = (system, rows, *sizes, one), (address(u, low), address(x, low))
+        numbers = unsigned(width_of(u), high - low, first, last, _GROUP)
+        arguments = tree_arrays(tree), unit, tables, sharing, unit_signs
+        diagonal_sweeps.sweep(*arguments, *ends, *numbers)
 
     _over_systems_or_channels(sweep, prod(u.shape[:-2]), L, H)
+    return x
+
+
+def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tensor:
+    """The same for one channel and one row of coefficients per node."""
+    u, x = in_memory(u), torch.empty(u.shape, dtype=u.dtype)
+    system = systems_of(tables[0].shape[:-2], u.shape[:-2])
+    inverse, down, up, right, out = (in_memory(t).view(-1).numpy() for t in (*tables, u, x))
+
+    def sweep(first: int, last: int) -> None:
+        arguments = tree_arrays(tree), system, inverse, down, up, adjoint, right, out
+        scalar_sweeps.sweep(*arguments, *unsigned(first, last))
+
+    run_on_threads(sweep, spans(len(system), u.numel()))
     return x
 
 

@@ -23,7 +23,7 @@ __all__ = ["eliminate", "factored_outer", "outer", "sweep"]
 
 @kernel
 def eliminate(tree, unit, tables, pivots, edges, width, H, low, high, first, last):
-    """Inverse = 1/â, down = −b/â, up = −c/â in channels low … high of systems first … last.
+    """inverse = 1/â, down = −b/â, up = −c/â in channels low … high of systems first … last.
 
     tables: addresses of channel `low` of inverse, which holds a at first, b, c, down and up;
     pivots: the table of inverses once more, as a flat array. Returns whether a pivot was zero.
@@ -37,7 +37,7 @@ def eliminate(tree, unit, tables, pivots, edges, width, H, low, high, first, las
             child = (s * edges + first_child[v]) * width
             for _ in range(num_children[v]):
                 term = (c + child, down + child, unit.real)
-                combine(unit, inverse + pivot, inverse + pivot, n, (term,))
+                combine(unit, inverse + pivot, inverse + pivot, n, (term,), None)
                 child += width
             at = (s * L + v) * H
             singular |= invert(pivots, at + low, at + high)
@@ -68,59 +68,60 @@ def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group
         up      ũ_p = u_p + Σ_c up_c ũ_c
         down    x_v = inverse_v ũ_v + down_v x_p
 
-    tables: addresses of inverse, down, up; sharing: (system, row, pivot_rows, edge_rows); signs:
-    those of inverse, down, up. A group goes through the tree together, so that coefficients which
-    its systems share are read from memory once.
+    tables: addresses of inverse, down, up; sharing: (system, row, pivot_rows, edge_rows, bytes of a
+    row, None unless a row is one number for all channels); signs: those of inverse, down, up. A
+    group goes through the tree together, so that coefficients which its systems share are read
+    from memory once.
     """
     parent, first_child, num_children = tree
     inverse, down, up = tables
-    system, row, pivot_rows, edge_rows = sharing
-    L, zero, one = uintp(parent.size), uintp(0), uintp(1)
+    system, row, pivot_rows, edge_rows, step, one = sharing
+    L, zero = uintp(parent.size), uintp(0)
     for g in range(first, last, group):
         stop = min(g + group, last)
         for v in range(L):
             children = num_children[v]
             if children != zero:  # a leaf has ũ = u: nothing to write on the way up
                 for b in range(g, stop):
-                    base, table = b * L * width, (up + system[b] * edge_rows * width, signs[2])
-                    family = (v, first_child[v], children)
+                    table = (up + system[b] * edge_rows * step, step, one, signs[2])
+                    base, family = b * L * width, (v, first_child[v], children)
                     receive(family, num_children, row, unit, table, u + base, x + base, width, n)
         v = L
         while v != zero:
-            v -= one
+            v -= uintp(1)
             p = parent[v]
             source = u if num_children[v] == zero else x
             for b in range(g, stop):
                 here = (b * L + v) * width
-                pivot = (system[b] * pivot_rows + row[v]) * width
+                pivot = (system[b] * pivot_rows + row[v]) * step
                 own = (inverse + pivot, source + here, signs[0])
                 if p == L:
-                    combine(unit, x + here, None, n, (own,))
+                    combine(unit, x + here, None, n, (own,), one)
                 else:
-                    edge = (system[b] * edge_rows + row[v]) * width
+                    edge = (system[b] * edge_rows + row[v]) * step
                     above = (down + edge, x + (b * L + p) * width, signs[1])
-                    combine(unit, x + here, None, n, (own, above))
+                    combine(unit, x + here, None, n, (own, above), one)
 
 
 @kernel
 def receive(family, num_children, row, unit, table, u, x, width, n):
     """ũ_v = u_v + Σ_c up_c ũ_c, four children at a time. family: (v, first child, how many)."""
     v, c, left = family
-    up, sign = table
-    zero, one, four = uintp(0), uintp(1), uintp(4)
+    up, step, one, sign = table
+    zero, four = uintp(0), uintp(4)
     out, start = x + v * width, u + v * width
     while left != zero:
         c1, c2, c3 = c + uintp(1), c + uintp(2), c + uintp(3)
-        t0 = (up + row[c] * width, (u if num_children[c] == zero else x) + c * width, sign)
+        t0 = (up + row[c] * step, (u if num_children[c] == zero else x) + c * width, sign)
         if left >= four:
-            t1 = (up + row[c1] * width, (u if num_children[c1] == zero else x) + c1 * width, sign)
-            t2 = (up + row[c2] * width, (u if num_children[c2] == zero else x) + c2 * width, sign)
-            t3 = (up + row[c3] * width, (u if num_children[c3] == zero else x) + c3 * width, sign)
-            combine(unit, out, start, n, (t0, t1, t2, t3))
+            t1 = (up + row[c1] * step, (u if num_children[c1] == zero else x) + c1 * width, sign)
+            t2 = (up + row[c2] * step, (u if num_children[c2] == zero else x) + c2 * width, sign)
+            t3 = (up + row[c3] * step, (u if num_children[c3] == zero else x) + c3 * width, sign)
+            combine(unit, out, start, n, (t0, t1, t2, t3), one)
             c, left = c + four, left - four
         else:
-            combine(unit, out, start, n, (t0,))
-            c, left = c + one, left - one
+            combine(unit, out, start, n, (t0,), one)
+            c, left = c + uintp(1), left - uintp(1)
         start = out
 
 
@@ -176,4 +177,4 @@ def factored_outer(parent, unit, sharing, tables, sums, scratch, width, n, first
                 reduce(unit, xi, x, n, ((a_v, x_p, conjugate),))
                 reduce(unit, eta, lam, n, ((a_v, lam_p, conjugate),))
                 reduce(unit, pivot, pivot, n, ((xi, eta, conjugate),))
-                combine(unit, edge, edge, n, ((eta, x_p, conjugate), (xi, lam_p, conjugate)))
+                combine(unit, edge, edge, n, ((eta, x_p, conjugate), (xi, lam_p, conjugate)), None)

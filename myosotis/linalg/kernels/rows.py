@@ -27,25 +27,28 @@ _LANES = 16  # numbers handled at once: one or two vector registers of any machi
 
 
 @intrinsic
-def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any) -> Any:
-    """Out = start + Σ coefficient · value.
+def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any, one: Any) -> Any:
+    """out = start + Σ coefficient · value.
 
     `unit` is any number of the dtype in question; `out` and `start` are addresses, `start` may be
-    None; `terms` is a tuple of (address of coefficient, address of value, sign).
+    None; `terms` is a tuple of (address of coefficient, address of value, sign); `one` is None
+    unless each coefficient is a single number for all h.
     """
-    return types.void(unit, out, start, n, terms), _row_loop(unit, start, subtract=False)
+    signature = types.void(unit, out, start, n, terms, one)
+    return signature, _row_loop(unit, start, subtract=False, spread=one is not types.none)
 
 
 @intrinsic
 def reduce(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any) -> Any:
-    """Out = start − Σ coefficient · value; otherwise as `combine`."""
-    return types.void(unit, out, start, n, terms), _row_loop(unit, start, subtract=True)
+    """out = start − Σ coefficient · value; otherwise as `combine`."""
+    signature = types.void(unit, out, start, n, terms)
+    return signature, _row_loop(unit, start, subtract=True, spread=False)
 
 
-def _row_loop(unit: Any, start: Any, subtract: bool) -> Any:
+def _row_loop(unit: Any, start: Any, subtract: bool, spread: bool) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, out_address, start_address, length, packed = args
-        row = _Row(context, builder, unit, subtract)
+        _, out_address, start_address, length, packed = args[:5]
+        row = _Row(context, builder, unit, subtract, spread)
         terms = cgutils.unpack_tuple(builder, packed)
         products = [cgutils.unpack_tuple(builder, term) for term in terms]
         row.loop(length, out_address, None if start is types.none else start_address, products)
@@ -57,8 +60,10 @@ def _row_loop(unit: Any, start: Any, subtract: bool) -> Any:
 class _Row:
     """Emits the loop: vectors of `_LANES` numbers, then what remains one by one."""
 
-    def __init__(self, context: Any, builder: Any, dtype: Any, subtract: bool) -> None:
-        self.builder, self.subtract = builder, subtract
+    def __init__(
+        self, context: Any, builder: Any, dtype: Any, subtract: bool, spread: bool
+    ) -> None:
+        self.builder, self.subtract, self.spread = builder, subtract, spread
         self.is_complex = isinstance(dtype, types.Complex)
         real = dtype.underlying_float if self.is_complex else dtype
         self.real = context.get_data_type(real)
@@ -80,7 +85,8 @@ class _Row:
         vector = ir.VectorType(self.real, lanes * self.parts)
         total = None if start is None else self.load(start, i, vector)
         for coefficient, value, sign in products:
-            c, v = self.load(coefficient, i, vector), self.load(value, i, vector)
+            c = self.load_coefficient(coefficient, i, vector)
+            v = self.load(value, i, vector)
             product = self.product(c, v, sign, vector)
             total = self.accumulate(total, product)
         builder.store(total, self.pointer(out, i, vector), align=4)
@@ -91,6 +97,12 @@ class _Row:
 
     def load(self, address: Any, i: Any, vector: Any) -> Any:
         return self.builder.load(self.pointer(address, i, vector), align=4, typ=vector)
+
+    def load_coefficient(self, address: Any, i: Any, vector: Any) -> Any:
+        if not self.spread:
+            return self.load(address, i, vector)
+        number = self.load(address, self.index(0), ir.VectorType(self.real, self.parts))
+        return self.shuffle(number, [*range(self.parts)] * (vector.count // self.parts))
 
     def accumulate(self, total: Any, product: Any) -> Any:
         builder = self.builder
