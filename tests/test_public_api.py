@@ -28,6 +28,7 @@ NAMES = [
     "ssm",
     "tree_solve",
     "tree_solve_diag",
+    "tree_solve_factored",
 ]
 
 

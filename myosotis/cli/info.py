@@ -14,6 +14,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from myosotis.linalg import backends
+
 __all__ = ["Environment", "Extra", "describe", "info", "version_of"]
 
 _DISTRIBUTIONS = ("myosotis", "torch", "numpy", "numba")
@@ -102,7 +104,11 @@ def version_of(distribution: str) -> str:
 
 
 def _solver_backends() -> dict[str, str]:
-    return {"rounds": "plain torch, any device"}
+    active = backends.choose(None, torch.zeros(1, 1), diagonal=True)
+    return {
+        name: f"{text}; active for CPU tensors" if name == active else text
+        for name, text in backends.available().items()
+    }
 
 
 def _devices() -> list[str]:

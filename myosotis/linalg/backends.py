@@ -5,7 +5,7 @@ from typing import Protocol
 from torch import Tensor
 
 from myosotis.errors import ConfigError
-from myosotis.linalg import rounds
+from myosotis.linalg import reference_backend, rounds
 from myosotis.linalg.apply import Blocks
 from myosotis.linalg.plan import Plan
 
@@ -55,6 +55,7 @@ LARGEST_KERNEL_BLOCK = 16  # above this, batched LAPACK calls are faster
 
 _DESCRIPTIONS = {
     "cpu": "compiled sweeps over nodes (Numba), CPU tensors",
+    "reference": "the equations node by node, slow",
     "torch": "vectorised rounds in plain torch operations, any device",
 }
 
@@ -65,7 +66,7 @@ def available() -> dict[str, str]:
     Example:
         >>> from myosotis.linalg import backends
         >>> sorted(backends.available())
-        ['cpu', 'torch']
+        ['cpu', 'reference', 'torch']
     """
     return dict(_DESCRIPTIONS)
 
@@ -76,7 +77,7 @@ def get(name: str) -> Backend:
         from myosotis.linalg.kernels import cpu
 
         return cpu
-    return rounds
+    return {"torch": rounds, "reference": reference_backend}[name]
 
 
 def choose(requested: str | None, A: Tensor, diagonal: bool) -> str:

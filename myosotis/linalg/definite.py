@@ -66,13 +66,14 @@ def tree_solve_factored(
     if not traced(d) and (d == 0).any():
         zero = (d == 0).index_select(-2, table_rows)
         raise_if_singular(tree, zero.movedim(-2, 0), diagonal=True, ordered=True)
-    if backends.choose(backend, a, diagonal=True) == "cpu":
+    chosen = backends.choose(backend, a, diagonal=True)
+    if chosen == "cpu":
         extra = (1,) * (right.ndim - a.ndim)
         a, d = (t.reshape(extra + t.shape) for t in (a, d))
         return solve_factored(parent_tensor(tree), table_rows, a, d, right).to(dtype)
     a, d = (t.index_select(-2, table_rows.to(t.device)) for t in (a, d))
     system = System(tree, definite_blocks(tree, a, d), diagonal=True)
-    return Factorization(system, "torch").solve_uniform(right, adjoint=False).to(dtype)
+    return Factorization(system, chosen).solve_uniform(right, adjoint=False).to(dtype)
 
 
 def definite_blocks(tree: Tree, a: Tensor, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from myosotis.tree import Tree
 
-__all__ = ["logabsdet", "solve", "solve_diag"]
+__all__ = ["eliminate", "logabsdet", "solve", "solve_diag"]
 
 
 def solve(tree: Tree, A: Tensor, B: Tensor, C: Tensor, u: Tensor) -> Tensor:
     """Solve T x = u. A, B, C (…, L, d, d); u (…, L, d, r) -> (…, L, d, r)."""
-    A_hat, B_hat = _eliminate(tree, A, B, C)
+    A_hat, B_hat = eliminate(tree, A, B, C)
     u_hat: list[Tensor] = []
     for v in range(tree.num_nodes):
         u_v = u[..., v, :, :]
@@ -41,11 +41,12 @@ def solve_diag(tree: Tree, a: Tensor, b: Tensor, c: Tensor, u: Tensor) -> Tensor
 
 def logabsdet(tree: Tree, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
     """log|det T| = Σ log|det Â_v|. A, B, C (…, L, d, d) -> (…)."""
-    A_hat, _ = _eliminate(tree, A, B, C)
+    A_hat, _ = eliminate(tree, A, B, C)
     return torch.stack([torch.linalg.slogdet(block).logabsdet for block in A_hat]).sum(0)
 
 
-def _eliminate(tree: Tree, A: Tensor, B: Tensor, C: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+def eliminate(tree: Tree, A: Tensor, B: Tensor, C: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """Â of every node and B̂ of every node but the roots, as lists over the nodes."""
     A_hat: list[Tensor] = []
     B_hat: list[Tensor] = []  # of every node but the roots, which come last
     for v in range(tree.num_nodes):
@@ -54,5 +55,6 @@ def _eliminate(tree: Tree, A: Tensor, B: Tensor, C: Tensor) -> tuple[list[Tensor
             pivot = pivot + C[..., c, :, :] @ B_hat[c]
         A_hat.append(pivot)
         if tree.parent[v] >= 0:
-            B_hat.append(-torch.linalg.solve(pivot, B[..., v, :, :]))
+            # A singular pivot becomes infinite here and is reported by whoever asked.
+            B_hat.append(-torch.linalg.solve_ex(pivot, B[..., v, :, :]).result)
     return A_hat, B_hat

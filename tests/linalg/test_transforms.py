@@ -312,6 +312,7 @@ def test_vmap_of_logdet(backend: str) -> None:
     assert_close(vmap(function)(*blocks), function(*blocks), DOUBLE)
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop.*index_copy_:UserWarning")
 @pytest.mark.parametrize("name", ["inverse_blocks", "influence", "product"])
 def test_vmap_of_what_a_matrix_offers(name: str) -> None:
     def function(*blocks: Tensor) -> Tensor:
