@@ -45,7 +45,8 @@ class TreeMixer(nn.Module):
         u = torch.view_as_complex(self.project_in(x).unflatten(-1, (-1, 2)))
         num_tokens = u.shape[-2]
         if self.solve:
-            u = functional.pad(u, (0, 0, 0, self.tree.num_nodes - num_tokens))
+            if num_tokens < self.tree.num_nodes:
+                u = functional.pad(u, (0, 0, 0, self.tree.num_nodes - num_tokens))
             a = torch.polar(self.scale * torch.exp(-functional.softplus(self.decay)), self.phase)
             rows = self.get_buffer("rows")
             u = tree_solve_factored(self.tree, a, self.log_d.exp(), u, rows=rows)
