@@ -22,7 +22,7 @@ from myosotis.linalg import backends, ops
 from myosotis.linalg.apply import Blocks, block_gradients, multiply
 from myosotis.linalg.plan import plan_for
 
-__all__ = ["Spec", "factorize", "full_precision", "solve", "values_only"]
+__all__ = ["Spec", "factorize", "full_precision", "plain_values", "solve"]
 
 
 class Spec(NamedTuple):
@@ -42,7 +42,9 @@ def factorize(parent: Tensor, blocks: Blocks, spec: Spec) -> list[Tensor]:
             args = (spec.diagonal, spec.backend, num_fill)
             factor: list[Tensor] = ops.factorize(parent, A, B, C, *args)
             return factor
-        return list(_Factorize.apply(spec, parent, A, B, C))
+        if torch._C._are_functorch_transforms_active():
+            return list(_Factorize.apply(spec, parent, A, B, C))
+        return list(_Factorize.forward(spec, parent, A, B, C))
 
 
 def solve(parent: Tensor, blocks: Blocks, factor: list[Tensor], u: Tensor, spec: Spec) -> Tensor:
@@ -54,6 +56,8 @@ def solve(parent: Tensor, blocks: Blocks, factor: list[Tensor], u: Tensor, spec:
         x: Tensor
         if ops.traced(u):
             x = ops.solve(parent, *blocks, factor, u, *spec)
+        elif plain_values(*blocks, u):
+            x = _Solve.forward(spec, parent, *blocks, u, *factor)
         else:
             x = _Solve.apply(spec, parent, *blocks, u, *factor)
         return x
@@ -153,7 +157,7 @@ def adjoint_rule(
     with full_precision(x.device):
         if ops.traced(x):
             products = ops.gradients(parent, left, right, *blocks, spec.diagonal, spec.backend)
-        elif values_only(left, right):
+        elif plain_values(left, right, *blocks):
             backend = backends.get(spec.backend)
             products = backend.gradients(plan_for(parent), left, right, blocks, spec.diagonal)
         else:
@@ -161,13 +165,16 @@ def adjoint_rule(
         return *products, lam
 
 
-def values_only(*tensors: Tensor) -> bool:
-    """Whether nobody differentiates or batches what is done with these tensors."""
+def plain_values(*tensors: Tensor) -> bool:
+    """Whether nobody differentiates or batches what is done with these tensors.
+
+    Then what would be a `Function` can be called directly, which costs much less.
+    """
     return not (
-        torch.is_grad_enabled()
-        or any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors)
+        (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+        or torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
         or any(ops.legacy_batched(t) for t in tensors)
-        or any(forward_ad.unpack_dual(t).tangent is not None for t in tensors)
     )
 
 

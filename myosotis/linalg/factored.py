@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from myosotis.linalg.autograd import full_precision, values_only
+from myosotis.linalg.autograd import full_precision, plain_values
 from myosotis.linalg.ops import batched_together, legacy_batched, traced
 from myosotis.linalg.plan import plan_for
 
@@ -30,6 +30,8 @@ def solve_factored(parent: Tensor, rows: Tensor, a: Tensor, d: Tensor, u: Tensor
         x: Tensor
         if traced(u) or legacy_batched(u):
             x = _solve_op(parent, rows, a, d, u)
+        elif plain_values(a, d, u):
+            x = _solve_values(parent, rows, a, d, u)
         else:
             x = _SolveFactored.apply(parent, rows, a, d, u)
         return x
@@ -119,7 +121,7 @@ def _gradients(
     """∂a and ∂d from λ and x."""
     if traced(x):
         return _gradients_op(parent, rows, a, d, lam, x)  # type: ignore[no-any-return]
-    if values_only(lam, x):
+    if plain_values(a, d, lam, x):
         return _gradient_values(parent, rows, a, d, lam, x)
     nodes = _Nodes(parent, rows)
     a_v, d_v = nodes.read(a), nodes.read(d)

@@ -98,10 +98,10 @@ def prepare_right_side(
         )
     nodes = -2 if system.diagonal else -3
     try:
-        batch = torch.broadcast_shapes(system.batch, u.shape[:nodes])
+        batch = broadcast(system.batch, u.shape[:nodes])
         tail = list(u.shape[nodes:])
         if system.diagonal:
-            (tail[-1],) = torch.broadcast_shapes(A.shape[-1:], u.shape[-1:])
+            (tail[-1],) = broadcast(A.shape[-1:], u.shape[-1:])
     except RuntimeError:
         raise ShapeError(
             f"u of shape {tuple(u.shape)} does not broadcast against blocks with leading axes "
@@ -153,12 +153,20 @@ def over_nodes(name: str, t: Tensor, tree: Tree, roots_optional: bool = False) -
     return t.expand(*t.shape[:-2], L, t.shape[-1])
 
 
+def broadcast(*shapes: torch.Size) -> torch.Size:
+    """`torch.broadcast_shapes`, which is slow, where there is something to broadcast."""
+    widest = max(shapes, key=len)
+    if all(shape in (widest, ()) for shape in shapes):
+        return widest
+    return torch.broadcast_shapes(*shapes)
+
+
 def _broadcast(tree: Tree, blocks: Blocks, trailing: int) -> Blocks:
     """One batch shape (and, for diagonals, channel count); no rows of B and C for roots."""
     nodes = -1 - trailing
     try:
-        batch = torch.broadcast_shapes(*(t.shape[:nodes] for t in blocks))
-        block = torch.broadcast_shapes(*(t.shape[nodes + 1 :] for t in blocks))
+        batch = broadcast(*(t.shape[:nodes] for t in blocks))
+        block = broadcast(*(t.shape[nodes + 1 :] for t in blocks))
     except RuntimeError:
         shapes = ", ".join(str(tuple(t.shape)) for t in blocks)
         raise ShapeError(f"A, B and C of shapes {shapes} do not broadcast") from None

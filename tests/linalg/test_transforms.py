@@ -177,7 +177,7 @@ class Solver(torch.nn.Module):
         super().__init__()
         self.tree, self.solve = tree, solver(kind)
         *blocks, _ = arguments_of(tree, kind)
-        self.blocks = torch.nn.ParameterList(blocks)
+        self.blocks = torch.nn.ParameterList([t.contiguous() for t in blocks])
 
     def forward(self, u: Tensor) -> Tensor:
         return self.solve(self.tree, *self.blocks, u)
@@ -415,6 +415,23 @@ def test_hessian_is_symmetric_and_equals_forward_over_reverse(kind: str, backend
     forward_over_reverse = hessian(loss)(blocks[0]).reshape(n, n)
     assert_close(forward_over_reverse, forward_over_reverse.mT, DOUBLE)
     assert_close(jacrev(jacrev(loss))(blocks[0]).reshape(n, n), forward_over_reverse, DOUBLE)
+
+
+@pytest.mark.parametrize("transform", [vmap, grad, jacrev, jacfwd, hessian])
+def test_a_tree_first_seen_inside_a_transform_serves_afterwards(
+    transform: Callable[..., Callable[[Tensor], Tensor]],
+) -> None:
+    """What is kept about a tree must not belong to the transform in which it was first used."""
+    name = ["vmap", "grad", "jacrev", "jacfwd", "hessian"].index(transform.__name__)
+    tree = Tree([-1, *([0] * (name + 3)), 1, 2])  # one for each transform, used nowhere else
+    one = torch.ones(tree.num_nodes, 1, dtype=DOUBLE)
+
+    def function(theta: Tensor) -> Tensor:
+        return tree_solve_diag(tree, 3 * theta.exp(), one / 9, one / 9, one).sum()
+
+    first = transform(function)(one)
+    assert torch.equal(transform(function)(one), first)
+    assert function(one).isfinite()
 
 
 def test_functional_call_of_a_module() -> None:
