@@ -37,11 +37,10 @@ def block_gradients(
     nodes = -1 - algebra.trailing
     num_edges = blocks[1].shape[nodes]
     p = parent[:num_edges].to(left.device)
-    shapes = [block.shape for block in blocks]
+    A_shape, B_shape, C_shape = (block.shape for block in blocks)
     left_v, right_v = (t.narrow(nodes, 0, num_edges) for t in (left, right))
-    left_p, right_p = (t.index_select(nodes, p) for t in (left, right))
-    return (
-        -algebra.outer(left, right, shapes[0]),
-        -algebra.outer(left_v, right_p, shapes[1]),
-        -algebra.outer(left_p, right_v, shapes[2]),
-    )
+    # One after the other, so that only one gathered tensor exists at a time.
+    A = algebra.outer(left, right, A_shape).neg_()
+    B = algebra.outer(left_v, right.index_select(nodes, p), B_shape).neg_()
+    C = algebra.outer(left.index_select(nodes, p), right_v, C_shape).neg_()
+    return A, B, C

@@ -6,12 +6,12 @@ from torch import Tensor
 
 from myosotis.errors import DataError, ShapeError
 from myosotis.linalg import backends
+from myosotis.linalg.checks import check_tensors, check_tree, check_values
 from myosotis.linalg.factor import Factorization
 from myosotis.linalg.factored import solve_factored
 from myosotis.linalg.ops import traced
 from myosotis.linalg.plan import parent_tensor
-from myosotis.linalg.singular import raise_if_singular
-from myosotis.linalg.system import System, check_tensors, over_nodes, prepare_right_side
+from myosotis.linalg.system import System, broadcast, over_nodes, prepare_right_side
 from myosotis.tree import Tree
 
 __all__ = ["definite_blocks", "tree_solve_factored"]
@@ -56,16 +56,14 @@ def tree_solve_factored(
         >>> tree = Tree.chain(3)
         >>> a, d = torch.tensor([[0.5]]), torch.tensor([[1.0]])
         >>> tree_solve_factored(tree, a, d, torch.ones(3, 1)).flatten()
-        tensor([2.2188, 2.4375, 1.7500])
+        tensor([2.1875, 2.3750, 1.7500])
     """
-    if d.is_complex():
-        d = _real_part(d)
-    a, d, table_rows = _tables(tree, a, d, rows, check_finite)
+    check_tree(tree)
+    a, d, table_rows = _tables(tree, a, d, rows)
+    if check_finite:
+        check_values({"a": a, "d": d})
     shapes = System(tree, (a, a, a), diagonal=True)
     right, dtype = prepare_right_side(shapes, u, check_finite=check_finite)
-    if not traced(d) and (d == 0).any():
-        zero = (d == 0).index_select(-2, table_rows)
-        raise_if_singular(tree, zero.movedim(-2, 0), diagonal=True, ordered=True)
     chosen = backends.choose(backend, a, diagonal=True)
     if chosen == "cpu":
         extra = (1,) * (right.ndim - a.ndim)
@@ -103,12 +101,10 @@ def _real_part(d: Tensor) -> Tensor:
     return d.real
 
 
-def _tables(
-    tree: Tree, a: Tensor, d: Tensor, rows: Tensor | None, check_finite: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+def _tables(tree: Tree, a: Tensor, d: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
     """Checked a, d (*batch, R, h) of one batch shape, d real, and the row of each node."""
-    (a,) = check_tensors({"a": a}, check_finite)
-    (d,) = check_tensors({"d": d}, check_finite, like=a.real if a.is_complex() else a)
+    (a,), (d,) = check_tensors({"a": a}), check_tensors({"d": d})
+    (d,) = check_tensors({"d": _real_part(d) if d.is_complex() else d}, like=a.real)
     if rows is None:
         size = 1 if all(t.ndim < 2 or t.shape[-2] == 1 for t in (a, d)) else tree.num_nodes
         a, d = (over_nodes(name, t, tree)[..., :size, :] for name, t in (("a", a), ("d", d)))
@@ -117,7 +113,7 @@ def _tables(
         rows = _checked_rows(tree, rows, a, d)
     try:
         shapes = [(*t.shape[:-2], 1, t.shape[-1]) for t in (a, d)]
-        *batch, _, channels = torch.broadcast_shapes(*shapes)
+        *batch, _, channels = broadcast(*map(torch.Size, shapes))
     except RuntimeError:
         raise ShapeError(
             f"a of shape {tuple(a.shape)} and d of shape {tuple(d.shape)} do not broadcast"

@@ -11,6 +11,7 @@ from torch import Tensor
 from myosotis.linalg import backends, rounds
 from myosotis.linalg.apply import Blocks
 from myosotis.linalg.autograd import Spec
+from myosotis.linalg.ops import batched_together
 from myosotis.linalg.plan import plan_for
 
 __all__ = ["log_abs_det"]
@@ -47,6 +48,12 @@ class _LogAbsDet(torch.autograd.Function):
         pairs = zip(_adjoint_inverse_blocks(ctx), tangents[2:5], strict=True)
         terms = [(Z.conj() * dot).real.sum(axes) for Z, dot in pairs if dot is not None]
         return torch.stack(terms).sum(0)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], spec: Spec, *tensors: Tensor) -> Any:
+        parent, *matrix = tensors
+        matrix = batched_together(info.batch_size, in_dims[2:], matrix)
+        return _LogAbsDet.apply(spec, parent, *matrix), 0
 
 
 def _adjoint_inverse_blocks(ctx: Any) -> Blocks:

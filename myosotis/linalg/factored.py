@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from myosotis.linalg.autograd import full_precision, plain_values
-from myosotis.linalg.ops import batched_together, legacy_batched, traced
+from myosotis.linalg.ops import batched_together, lazy_conjugation, legacy_batched, traced
 from myosotis.linalg.plan import plan_for
 
 __all__ = ["solve_factored"]
@@ -134,7 +134,8 @@ def _gradients(
 def _solve_values(parent: Tensor, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> Tensor:
     from myosotis.linalg.kernels import factored
 
-    return factored.solve(plan_for(parent).tree, rows, a, d, u)
+    with lazy_conjugation():
+        return factored.solve(plan_for(parent).tree, rows, a, d, u)
 
 
 def _gradient_values(
@@ -142,7 +143,8 @@ def _gradient_values(
 ) -> tuple[Tensor, Tensor]:
     from myosotis.linalg.kernels import factored
 
-    return factored.gradients(plan_for(parent).tree, rows, a, d, lam, x)
+    with lazy_conjugation():
+        return factored.gradients(plan_for(parent).tree, rows, a, d, lam, x)
 
 
 _solve_op = torch.library.custom_op(

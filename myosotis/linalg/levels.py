@@ -6,33 +6,44 @@ inverse unchanged to the last bit, so that everything else knows only uniform bl
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from myosotis.errors import ShapeError
+from myosotis.linalg.checks import check_tensors, check_values
+from myosotis.linalg.plan import level_sizes
 from myosotis.tree import Tree
 
 __all__ = ["join_levels", "join_right_side", "split_levels"]
 
 
 def join_levels(
-    tree: Tree, A: Sequence[Tensor], B: Sequence[Tensor], C: Sequence[Tensor]
+    tree: Tree,
+    A: Sequence[Tensor],
+    B: Sequence[Tensor],
+    C: Sequence[Tensor],
+    check_finite: bool,
 ) -> tuple[Tensor, Tensor, Tensor, tuple[int, ...]]:
     """Uniform A (…, L, d, d), B and C (…, E, d, d), and the true size of each level.
 
     A[l] (…, n_l, d_l, d_l)   B[l] (…, n_l, d_l, d_{l+1})   C[l] (…, n_l, d_{l+1}, d_l)
     """
-    depth = tree.num_levels
+    counts = level_sizes(tree)
+    depth = len(counts)
     for name, given in (("A", A), ("B", B), ("C", C)):
         if len(given) != depth and (name == "A" or len(given) != depth - 1):
             raise ShapeError(f"{name} has {len(given)} tensors; expected one per level ({depth})")
+    used = {"A": A, "B": B[: depth - 1], "C": C[: depth - 1]}
+    named = {f"{name}[{lv}]": t for name, ts in used.items() for lv, t in enumerate(ts)}
+    check_tensors(named)
+    if check_finite:
+        check_values(named)
     sizes = tuple(t.shape[-1] if t.ndim else 0 for t in A)
     widest = max(sizes)
     above = (*sizes[1:], 0)
     joined: dict[str, list[Tensor]] = {"A": [], "B": [], "C": []}
-    for level, (n, d, d_up) in enumerate(zip(tree.level_sizes, sizes, above, strict=True)):
+    for level, (n, d, d_up) in enumerate(zip(counts, sizes, above, strict=True)):
         true_shapes = {"A": (d, d), "B": (d, d_up), "C": (d_up, d)}
         for name, given in (("A", A), ("B", B), ("C", C)):
             if name == "A" or level < depth - 1:
@@ -48,10 +59,12 @@ def join_right_side(tree: Tree, u: Sequence[Tensor], sizes: tuple[int, ...] | No
     """Uniform u (…, L, d, r) from u[l] (…, n_l, d_l, r)."""
     if sizes is None:
         raise ShapeError("u is given per level but the blocks are not; give both in one way")
-    if len(u) != tree.num_levels:
-        raise ShapeError(f"u has {len(u)} tensors; expected one per level ({tree.num_levels})")
+    counts = level_sizes(tree)
+    if len(u) != len(counts):
+        raise ShapeError(f"u has {len(u)} tensors; expected one per level ({len(counts)})")
+    check_tensors({f"u[{level}]": t for level, t in enumerate(u)})
     columns = u[0].shape[-1] if u[0].ndim else 0
-    shapes = zip(u, tree.level_sizes, sizes, strict=True)
+    shapes = zip(u, counts, sizes, strict=True)
     checked = [_checked("u", t, lv, (n, d, columns)) for lv, (t, n, d) in enumerate(shapes)]
     return _concatenate([_padded(t, max(sizes), columns) for t in checked])
 
@@ -60,14 +73,13 @@ def split_levels(
     tree: Tree, x: Tensor, rows: Sequence[int], columns: Sequence[int]
 ) -> list[Tensor]:
     """One tensor (…, n_l, rows_l, columns_l) per level from the uniform x (…, L, d, ·)."""
-    parts = x.split(list(tree.level_sizes[: len(rows)]), dim=-3)
+    parts = x.split(level_sizes(tree)[: len(rows)], dim=-3)
     return [t[..., :r, :c] for t, r, c in zip(parts, rows, columns, strict=True)]
 
 
-def _checked(name: str, t: Any, level: int, shape: tuple[int, ...]) -> Tensor:
-    if not isinstance(t, Tensor) or t.ndim < 3 or t.shape[-3:] != shape:
-        got = tuple(t.shape) if isinstance(t, Tensor) else type(t).__name__
-        wanted = ", ".join(map(str, shape))
+def _checked(name: str, t: Tensor, level: int, shape: tuple[int, ...]) -> Tensor:
+    if t.ndim < 3 or t.shape[-3:] != shape:
+        got, wanted = tuple(t.shape), ", ".join(map(str, shape))
         raise ShapeError(f"{name}[{level}] (level {level + 1}): {got}; expected (…, {wanted})")
     return t
 

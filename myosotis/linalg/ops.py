@@ -5,12 +5,12 @@ as its tensor of parents, and shapes are known without running anything. Eager c
 here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensor
 
 from myosotis.linalg import backends
 from myosotis.linalg.plan import plan_for
@@ -19,6 +19,7 @@ __all__ = [
     "batched_together",
     "factorize",
     "gradients",
+    "lazy_conjugation",
     "legacy_batched",
     "num_fill",
     "solve",
@@ -28,7 +29,9 @@ __all__ = [
 
 def traced(tensor: Tensor) -> bool:
     """Whether the values of `tensor` are out of reach, so that the registered operator is due."""
-    return torch.compiler.is_compiling() or tensor.is_meta or isinstance(tensor, FakeTensor)
+    if torch.compiler.is_compiling() or tensor.is_meta:
+        return True
+    return type(tensor) not in (Tensor, torch.nn.Parameter)  # a fake or functional tensor
 
 
 def legacy_batched(tensor: Tensor) -> bool:
@@ -37,8 +40,24 @@ def legacy_batched(tensor: Tensor) -> bool:
     That older vmap knows neither the rules of Functions nor those of registered operators with
     lists, but every plain torch operation.
     """
+    if torch.compiler.is_compiling():
+        return False
     batched: bool = torch._C._functorch.is_legacy_batchedtensor(tensor)
     return batched
+
+
+@contextmanager
+def lazy_conjugation() -> Iterator[None]:
+    """Let `conj` mean what it means everywhere else.
+
+    A compiled graph calls its operators with torch's handling of lazily conjugated and negated
+    tensors switched off; operations inside them would take such tensors for what they are not.
+    """
+    key, keys = torch._C.DispatchKey, torch._C.DispatchKeySet
+    off = torch._C._dispatch_tls_local_exclude_set()
+    off = off - keys(key.Conjugate) - keys(key.Negative)
+    with torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), off):
+        yield
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -58,7 +77,8 @@ def factorize(
     num_fill: int,
 ) -> list[Tensor]:
     """The factor of T as a list of tensors."""
-    return backends.get(backend).factorize(plan_for(parent), (A, B, C), diagonal)
+    with lazy_conjugation():
+        return backends.get(backend).factorize(plan_for(parent), (A, B, C), diagonal)
 
 
 @factorize.register_fake
@@ -87,9 +107,10 @@ def solve(
     backend: str,
 ) -> Tensor:
     """T⁻¹ u, or T^-H u."""
-    return backends.get(backend).substitute(
-        plan_for(parent), (A, B, C), list(factor), u, diagonal, adjoint
-    )
+    with lazy_conjugation():
+        return backends.get(backend).substitute(
+            plan_for(parent), (A, B, C), list(factor), u, diagonal, adjoint
+        )
 
 
 @solve.register_fake
@@ -119,7 +140,8 @@ def gradients(
     backend: str,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """−left right^H where T has its blocks, summed to their shapes."""
-    return backends.get(backend).gradients(plan_for(parent), left, right, (A, B, C), diagonal)
+    with lazy_conjugation():
+        return backends.get(backend).gradients(plan_for(parent), left, right, (A, B, C), diagonal)
 
 
 @gradients.register_fake

@@ -4,18 +4,22 @@ The solver never sees a `Tree`: it sees the tensor of parents, which a compiled 
 can carry as a constant, and finds the plan that belongs to it here.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from myosotis.tree import Tree
 from myosotis.tree.schedule import elimination
 
-__all__ = ["Plan", "RoundIndex", "parent_tensor", "plan_for"]
+__all__ = ["Plan", "RoundIndex", "level_sizes", "parent_tensor", "plan_for"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,8 @@ class Plan:
     def rounds(self, device: torch.device) -> list[RoundIndex]:
         """The elimination schedule on `device`."""
         if device not in self._rounds:
-            self._rounds[device] = self._build_rounds(device)
+            with outside_transforms():
+                self._rounds[device] = self._build_rounds(device)
         return self._rounds[device]
 
     def _build_rounds(self, device: torch.device) -> list[RoundIndex]:
@@ -65,6 +70,22 @@ class Plan:
 _plans = WeakTensorKeyDictionary()
 
 
+@contextmanager
+def outside_transforms() -> Iterator[None]:
+    """Make real tensors here, whatever traces, differentiates or batches the code around.
+
+    What is kept for a tree must not belong to the transform in which it was first asked for.
+    """
+    with _disable_current_modes(), temporarily_clear_interpreter_stack():
+        yield
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def level_sizes(tree: Tree) -> list[int]:
+    """Number of nodes in each level, deepest first."""
+    return list(tree.level_sizes)
+
+
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def parent_tensor(tree: Tree) -> Tensor:
     """int64[L] parents of `tree` (-1: root); the same tensor object each time."""
@@ -73,7 +94,8 @@ def parent_tensor(tree: Tree) -> Tensor:
 
 @lru_cache(maxsize=256)
 def _parent_tensor(tree: Tree) -> Tensor:
-    parent = torch.from_numpy(tree.parent.copy())
+    with outside_transforms():
+        parent = torch.from_numpy(tree.parent.copy())
     _plans[parent] = Plan(tree)
     return parent
 

@@ -17,7 +17,7 @@ def factorize(plan: Plan, blocks: Blocks, diagonal: bool) -> list[Tensor]:
     A_hat = torch.stack(reference.eliminate(plan.tree, A, B, C)[0], dim=-3)
     singular = torch.linalg.lu_factor_ex(A_hat).info > 0  # (*batch, L) or (*batch, h, L)
     raise_if_singular(plan.tree, singular.movedim(-1, 0), diagonal, ordered=True)
-    return [_as_given(A_hat, diagonal)]
+    return [_as_given(A_hat, diagonal).contiguous()]
 
 
 def empty_factor(blocks: Blocks, num_fill: int, diagonal: bool) -> list[Tensor]:

@@ -106,14 +106,18 @@ def slogdet(factor: list[Tensor], diagonal: bool) -> tuple[Tensor, Tensor]:
 
 
 def eliminate(plan: Plan, blocks: Blocks, algebra: Algebra) -> Elimination:
-    """Factor T with plain operations, which autograd can follow."""
-    A, B, C = (_nodes_first(block, algebra).clone() for block in blocks)
+    """Factor T with plain operations, which autograd and vmap can follow.
+
+    Pivots take the place of A, B̂ that of B and Ĉ that of C as their nodes are eliminated.
+    """
+    A, B, C = (_nodes_first(block, algebra).clone() for block in _batched_alike(blocks))
     fill_down, fill_up = (A.new_zeros(plan.num_fill, *A.shape[1:]) for _ in range(2))
-    pivots: list[tuple[Tensor, list[Tensor], Tensor]] = []
+    marks: list[tuple[Tensor, list[Tensor], Tensor]] = []
     for r in plan.rounds(A.device):
         k, m = len(r.child), len(r.parent)
         P, singular = algebra.pivot(A[r.nodes])
-        pivots.append((r.nodes, P, singular))
+        A.index_copy_(0, r.nodes, P[0])
+        marks.append((r.nodes, P[1:], singular))
         B_v, C_v = B[r.edges], C[r.edges]
         edge_pivot = [part[:m] for part in P]
         B_hat = -algebra.solve(edge_pivot, B_v)
@@ -130,9 +134,10 @@ def eliminate(plan: Plan, blocks: Blocks, algebra: Algebra) -> Elimination:
             fill_up[r.fill] = -algebra.solve_right(child_pivot, B_c)
         B.index_copy_(0, r.edges, B_hat)
         C.index_copy_(0, r.edges, C_hat)
-    pivot, singular = _in_node_order(pivots)
-    raise_if_singular(plan.tree, singular, algebra.trailing == 1, ordered=plan.num_fill == 0)
-    return Elimination(pivot, B, C, fill_down, fill_up)
+    swaps, singular = _in_node_order(marks)
+    if not torch._C._functorch.is_functorch_wrapped_tensor(singular):
+        raise_if_singular(plan.tree, singular, algebra.trailing == 1, ordered=plan.num_fill == 0)
+    return Elimination([A, *swaps], B, C, fill_down, fill_up)
 
 
 def inverse_blocks(plan: Plan, blocks: Blocks, diagonal: bool) -> Blocks:
@@ -187,13 +192,22 @@ def _sweep(plan: Plan, F: Elimination, x: Tensor, algebra: Algebra, adjoint: boo
     return x
 
 
+def _batched_alike(blocks: Blocks) -> Blocks:
+    """Under vmap, give all blocks the mapped axis if one has it: they are updated in place."""
+    if not torch._C._are_functorch_transforms_active():
+        return blocks
+    nothing = sum(torch.zeros_like(block).sum() for block in blocks)
+    A, B, C = (block + nothing for block in blocks)
+    return A, B, C
+
+
 def _in_node_order(
-    pivots: list[tuple[Tensor, list[Tensor], Tensor]],
+    marks: list[tuple[Tensor, list[Tensor], Tensor]],
 ) -> tuple[list[Tensor], Tensor]:
-    """Join the rounds' pivots, and their flags, into one tensor each, ordered by node."""
-    order = torch.cat([nodes for nodes, _, _ in pivots]).argsort()
-    parts = zip(*(P for _, P, _ in pivots), strict=True)
-    return [torch.cat(part)[order] for part in parts], torch.cat([s for _, _, s in pivots])[order]
+    """Join the rounds' row exchanges, and their flags, into one tensor each, ordered by node."""
+    order = torch.cat([nodes for nodes, _, _ in marks]).argsort()
+    parts = zip(*(swaps for _, swaps, _ in marks), strict=True)
+    return [torch.cat(part)[order] for part in parts], torch.cat([s for _, _, s in marks])[order]
 
 
 def _nodes_first(blocks: Tensor, algebra: Algebra) -> Tensor:

@@ -7,22 +7,19 @@ nodes, which come first in the numbering.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from myosotis.errors import DataError, ShapeError
+from myosotis.errors import ShapeError
 from myosotis.linalg.apply import Blocks
+from myosotis.linalg.checks import check_tensors, check_tree, check_values
 from myosotis.linalg.levels import join_levels, join_right_side
 from myosotis.tree import Tree
 
 __all__ = ["LevelBlocks", "System", "dense_system", "diagonal_system", "prepare_right_side"]
 
 LevelBlocks = Tensor | Sequence[Tensor]
-
-_HALF = (torch.float16, torch.bfloat16)
-_EXACT = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,11 @@ def dense_system(
     tree: Tree, A: LevelBlocks, B: LevelBlocks, C: LevelBlocks, *, check_finite: bool = False
 ) -> System:
     """Check dense blocks, uniform (…, L, d, d) or one tensor per level."""
+    check_tree(tree)
     sizes = None
     if not isinstance(A, Tensor) and not isinstance(B, Tensor) and not isinstance(C, Tensor):
-        A, B, C, sizes = join_levels(tree, A, B, C)
-    A, B, C = check_tensors({"A": A, "B": B, "C": C}, check_finite)
+        A, B, C, sizes = join_levels(tree, A, B, C, check_finite)
+    A, B, C = check_tensors({"A": A, "B": B, "C": C})
     d = A.shape[-1] if A.ndim else 0
     for name, block in (("A", A), ("B", B), ("C", C)):
         rows = (tree.num_nodes,) if name == "A" else (tree.num_nodes, tree.num_edges)
@@ -60,19 +58,26 @@ def dense_system(
                 f"{name} has shape {tuple(block.shape)}; expected (…, {tree.num_nodes}, d, d): one "
                 f"d×d block (d = {d} from A) for each of the tree's {tree.num_nodes} nodes"
             )
-    return System(tree, _broadcast(tree, (A, B, C), trailing=2), diagonal=False, sizes=sizes)
+    blocks = _broadcast(tree, (A, B, C), trailing=2)
+    if check_finite and sizes is None:
+        check_values(dict(zip("ABC", blocks, strict=True)))
+    return System(tree, blocks, diagonal=False, sizes=sizes)
 
 
 def diagonal_system(
     tree: Tree, a: Tensor, b: Tensor, c: Tensor, *, check_finite: bool = False
 ) -> System:
     """Check channels-last diagonals, each broadcastable to (…, L, H)."""
-    a, b, c = check_tensors({"a": a, "b": b, "c": c}, check_finite)
+    check_tree(tree)
+    a, b, c = check_tensors({"a": a, "b": b, "c": c})
     a, b, c = (
         over_nodes(name, t, tree, roots_optional=name != "a")
         for name, t in (("a", a), ("b", b), ("c", c))
     )
-    return System(tree, _broadcast(tree, (a, b, c), trailing=1), diagonal=True)
+    blocks = _broadcast(tree, (a, b, c), trailing=1)
+    if check_finite:
+        check_values(dict(zip("abc", blocks, strict=True)))
+    return System(tree, blocks, diagonal=True)
 
 
 def prepare_right_side(
@@ -88,7 +93,9 @@ def prepare_right_side(
     elif system.sizes is not None:
         raise ShapeError("the blocks were given per level; give u per level too, as a list")
     dtype = u.dtype
-    (u,) = check_tensors({"u": u}, check_finite, like=A)
+    (u,) = check_tensors({"u": u}, like=A)
+    if check_finite:
+        check_values({"u": u})
     if system.diagonal:
         u = over_nodes("u", u, tree)
     elif u.ndim < 3 or u.shape[-3:-1] != (tree.num_nodes, A.shape[-1]):
@@ -110,35 +117,6 @@ def prepare_right_side(
     return u.expand(*batch, *tail), dtype
 
 
-def check_tensors(
-    tensors: dict[str, Any], check_finite: bool, like: Tensor | None = None
-) -> list[Tensor]:
-    """One dtype and one device, and what is computed in: half precision becomes float32."""
-    checked = []
-    for name, t in tensors.items():
-        if not isinstance(t, Tensor):
-            raise ShapeError(
-                f"{name} is a {type(t).__name__}; expected a torch.Tensor, or for all of A, B, C "
-                "and u a list with one tensor per level"
-            )
-        if t.dtype not in _EXACT and t.dtype not in _HALF:
-            raise ShapeError(
-                f"{name} has dtype {t.dtype}; expected a floating or complex dtype "
-                f"(for example {name}.to(torch.float32))"
-            )
-        checked.append(t.float() if t.dtype in _HALF else t)
-    first = checked[0] if like is None else like
-    for name, t in zip(tensors, checked, strict=True):
-        if t.dtype != first.dtype:
-            raise ShapeError(f"{name} has dtype {t.dtype}, the others {first.dtype}; convert one")
-        if t.device != first.device:
-            raise ShapeError(f"{name} is on {t.device}, the others on {first.device}; move one")
-        if check_finite and not t.isfinite().all():
-            index = tuple(int(i) for i in (~t.isfinite()).nonzero()[0])
-            raise DataError(f"{name}{list(index)} is {t[index].item()}: NaN or Inf is not allowed")
-    return checked
-
-
 def over_nodes(name: str, t: Tensor, tree: Tree, roots_optional: bool = False) -> Tensor:
     """Give a channels-last tensor its node axis in full: (…, L, h), h possibly 1."""
     t = t.reshape((1,) * (2 - t.ndim) + t.shape) if t.ndim < 2 else t
@@ -155,10 +133,11 @@ def over_nodes(name: str, t: Tensor, tree: Tree, roots_optional: bool = False) -
 
 def broadcast(*shapes: torch.Size) -> torch.Size:
     """`torch.broadcast_shapes`, which is slow, where there is something to broadcast."""
-    widest = max(shapes, key=len)
-    if all(shape in (widest, ()) for shape in shapes):
-        return widest
-    return torch.broadcast_shapes(*shapes)
+    some = [shape for shape in shapes if len(shape)] or [torch.Size()]
+    if all(shape == some[0] for shape in some):
+        return some[0]
+    joint: torch.Size = torch.broadcast_shapes(*shapes)
+    return joint
 
 
 def _broadcast(tree: Tree, blocks: Blocks, trailing: int) -> Blocks:

@@ -22,7 +22,7 @@ __all__ = ["Structure"]
 class Structure:
     """Read-only facts about a canonically numbered forest of L nodes: the base of `Tree`.
 
-    Everything but `parent` and `input_index` is computed when first asked for, then kept.
+    All but the simplest is computed when first asked for, then kept.
 
     Args:
         parent: int64[L], canonical parents, -1 for a root. Taken over, not copied.
@@ -36,10 +36,12 @@ class Structure:
 
     parent: NDArray[np.int64]
     input_index: NDArray[np.int64]
+    _num_roots: int
 
     def __init__(self, parent: NDArray[np.int64], input_index: NDArray[np.int64]) -> None:
         # Past __setattr__, which refuses.
         self.__dict__.update(parent=_read_only(parent), input_index=_read_only(input_index))
+        self.__dict__["_num_roots"] = int(np.count_nonzero(parent < 0))
 
     @property
     def num_nodes(self) -> int:
@@ -52,7 +54,7 @@ class Structure:
         """
         return len(self.parent)
 
-    @cached_property
+    @property
     def num_roots(self) -> int:
         """Number of roots: 1 for a tree, more for a forest.
 
@@ -61,7 +63,7 @@ class Structure:
             >>> Tree([-1, -1, 0]).num_roots
             2
         """
-        return int(np.count_nonzero(self.parent < 0))
+        return self._num_roots
 
     @property
     def num_edges(self) -> int:

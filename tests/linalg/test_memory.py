@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases import FAST_BACKENDS
-
 ROOT = Path(__file__).resolve().parents[2]
 
 MEASURE = """
@@ -60,7 +58,14 @@ def memory_in_units_of_u(backend: str, family: str) -> float:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
-@pytest.mark.parametrize("backend", FAST_BACKENDS)
-@pytest.mark.parametrize("family", ["ragged", "chain"])
-def test_peak_of_forward_and_backward(family: str, backend: str) -> None:
-    assert memory_in_units_of_u(backend, family) < 12
+@pytest.mark.parametrize(
+    ("family", "backend", "limit"),
+    [
+        ("ragged", "cpu", 12),  # what `tree_solve_diag` chooses here
+        ("chain", "cpu", 12),
+        ("ragged", "torch", 12),
+        ("chain", "torch", 16),  # cyclic reduction stores two more blocks for almost every node
+    ],
+)
+def test_peak_of_forward_and_backward(family: str, backend: str, limit: float) -> None:
+    assert memory_in_units_of_u(backend, family) < limit

@@ -1,7 +1,5 @@
 """The regular trees and forests, against brute force."""
 
-import sys
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -194,73 +192,3 @@ def test_forest_leaves_go_tree_by_tree() -> None:
 def test_impossible_sizes_are_refused(build: Callable[[], Tree], message: str) -> None:
     with pytest.raises(TreeError, match=message):
         build()
-
-
-MILLION = 10**6
-
-
-def shuffled(parents: np.ndarray) -> np.ndarray:
-    names = np.random.default_rng(0).permutation(len(parents))
-    result = np.empty_like(parents)
-    result[names] = np.where(parents < 0, -1, names[parents])
-    return result
-
-
-def attached_within(reach: int) -> np.ndarray:
-    """Hang each node below one of the `reach` nodes before it: the smaller, the deeper."""
-    node = np.arange(MILLION)
-    back = np.random.default_rng(1).integers(1, np.minimum(np.maximum(node, 1), reach) + 1)
-    return np.maximum(node - back, -1)
-
-
-def caterpillar() -> np.ndarray:
-    node = np.arange(MILLION)
-    return np.where(node % 2 == 0, node - 2, node - 1).clip(-1)
-
-
-LARGE_TREES = {
-    "chain": lambda: (Tree.chain, MILLION),
-    "star": lambda: (Tree.star, MILLION),
-    "over": lambda: (lambda size: Tree.over(size, 2), MILLION // 2),
-    "quadtree": lambda: (Tree.quadtree, 1024),
-    "octree": lambda: (Tree.octree, 100),
-    "shuffled chain": lambda: (Tree, shuffled(np.arange(-1, MILLION - 1))),
-    "shuffled star": lambda: (Tree, shuffled(np.minimum(np.arange(-1, MILLION - 1), 0))),
-    "random attachment": lambda: (Tree, attached_within(MILLION)),
-    "shuffled random attachment": lambda: (Tree, shuffled(attached_within(MILLION))),
-    "shuffled deep random": lambda: (Tree, shuffled(attached_within(5))),
-    "shuffled caterpillar": lambda: (Tree, shuffled(caterpillar())),
-    "forest": lambda: (Tree.forest, [Tree.perfect(3, 2)] * (MILLION // 13)),
-    "brackets": lambda: (Tree.from_brackets, "(a (b c) [d])" * (MILLION // 7)),
-}
-
-
-without_tracer = pytest.mark.skipif(
-    sys.gettrace() is not None, reason="a tracer (coverage, debugger) slows every line down"
-)
-
-
-@without_tracer
-@pytest.mark.parametrize("name", LARGE_TREES)
-def test_a_million_nodes_take_less_than_two_seconds(name: str) -> None:
-    build, argument = LARGE_TREES[name]()
-    started = time.process_time()
-    tree = build(argument)
-    seconds = time.process_time() - started
-    assert tree.num_nodes > 0.99 * MILLION
-    assert seconds < 2
-
-
-@without_tracer
-@pytest.mark.parametrize("name", ["chain", "shuffled deep random", "quadtree"])
-def test_costly_attributes_of_a_million_nodes(name: str) -> None:
-    build, argument = LARGE_TREES[name]()
-    tree = build(argument)
-    started = time.process_time()
-    last_root_is_last = tree.post_order[-1] == tree.num_nodes - 1
-    num_leaves, num_levels = len(tree.leaves), len(tree.levels)
-    seconds = time.process_time() - started
-    assert last_root_is_last
-    assert (num_leaves, num_levels) == (tree.num_leaves, tree.num_levels)
-    assert tree.label(tree.num_nodes - 1)[1] == num_leaves
-    assert seconds < 3

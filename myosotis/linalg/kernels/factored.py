@@ -18,6 +18,7 @@ from myosotis.linalg.kernels.arguments import (
 )
 from myosotis.linalg.kernels.diagonal import CHUNK, solve_sweep
 from myosotis.linalg.kernels.threads import run_on_threads, spans
+from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
 __all__ = ["gradients", "solve"]
@@ -25,6 +26,9 @@ __all__ = ["gradients", "solve"]
 
 def solve(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> Tensor:
     """x_v = y_v / d_v + ā_v x_p with y_p = u_p + Σ_c a_c y_c."""
+    if (d == 0).any():
+        zero = (d == 0).index_select(-2, rows)
+        raise_if_singular(tree, zero.movedim(-2, 0), diagonal=True, ordered=True)
     inverse = d.reciprocal().to(a.dtype)
     return solve_sweep(tree, (inverse, a, a), (1, -1, 1), _unsigned_rows(rows), u)
 
