@@ -61,10 +61,9 @@ class Factorization:
     def solve_uniform(self, u: Tensor, adjoint: bool) -> Tensor:
         """Solve for a checked u (*batch, L, h) or (*batch, L, d, r), batch at least that of T."""
         u = u.squeeze(-2) if self._scalar else u
-        extra = u.ndim - self._blocks[0].ndim
-        A, B, C, *factor = (
-            t.reshape((1,) * extra + t.shape) for t in (*self._blocks, *self._factor)
-        )
+        extra = (1,) * (u.ndim - self._blocks[0].ndim)
+        parts = (*self._blocks, *self._factor)
+        A, B, C, *factor = (t.reshape(extra + t.shape) for t in parts) if extra else parts
         x = solve(self._parent, (A, B, C), factor, u, self._spec(adjoint))
         return x.unsqueeze(-2) if self._scalar else x
 

@@ -14,6 +14,7 @@ from myosotis.tree import Tree
 __all__ = [
     "address",
     "in_memory",
+    "own_rows",
     "systems_of",
     "tree_arrays",
     "unit_of",
@@ -30,16 +31,25 @@ def in_memory(t: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def tree_arrays(tree: Tree) -> tuple[Index, Index, Index]:
-    """(parent, first_child, num_children); roots have the parent L."""
+def tree_arrays(tree: Tree) -> tuple[Index, Index, Index, Index]:
+    """(parent, first_child, num_children, bounds of the levels); roots have the parent L."""
     parent = np.where(tree.parent < 0, tree.num_nodes, tree.parent)
+    bounds = np.flatnonzero(np.diff(tree.depth, prepend=-1, append=-1))
     return (
         parent.astype(np.uint64),
         tree.first_child.astype(np.uint64),
         tree.num_children.astype(np.uint64),
+        bounds.astype(np.uint64),
     )
 
 
+@lru_cache(maxsize=64)
+def own_rows(tree: Tree) -> Index:
+    """The row of each node where every node has its own."""
+    return np.arange(tree.num_nodes, dtype=np.uint64)
+
+
+@lru_cache(maxsize=64)
 def systems_of(batch: torch.Size, full: torch.Size) -> Index:
     """For each of the systems counted by `full` the one, counted by `batch`, that it shares."""
     numbers = np.arange(prod(batch), dtype=np.uint64).reshape(batch)
@@ -61,6 +71,7 @@ def width_of(t: Tensor) -> int:
     return t.shape[-1] * t.element_size()
 
 
-def unit_of(t: Tensor) -> Any:
-    """The number 1 as a NumPy scalar of the dtype of t."""
-    return torch.ones((), dtype=t.dtype).numpy()[()]
+@lru_cache(maxsize=8)
+def unit_of(dtype: torch.dtype) -> Any:
+    """The number 1 as a NumPy scalar."""
+    return torch.ones((), dtype=dtype).numpy()[()]

@@ -23,7 +23,7 @@ def eliminate(tree, lu, B, C, down, swaps, singular, first, last):
 
     Marks pivots without an inverse in `singular` (systems, L).
     """
-    _, first_child, num_children = tree
+    _, first_child, num_children, _ = tree
     L, E, d = uintp(lu.shape[1]), uintp(B.shape[1]), uintp(lu.shape[2])
     for s in range(first, last):
         for v in range(L):
@@ -42,7 +42,7 @@ def eliminate(tree, lu, B, C, down, swaps, singular, first, last):
 @kernel
 def substitute(tree, system, lu, swaps, C, down, x, first, last):
     """Overwrite the right-hand sides x of systems first … last by the solutions of T x = u."""
-    parent, first_child, num_children = tree
+    parent, first_child, num_children, _ = tree
     L = uintp(parent.size)
     for b in range(first, last):
         s = system[b]
@@ -61,7 +61,7 @@ def substitute(tree, system, lu, swaps, C, down, x, first, last):
 @kernel
 def substitute_adjoint(tree, system, lu, swaps, C, down, x, first, last):
     """Overwrite the right-hand sides x of systems first … last by the solutions of T^H x = u."""
-    parent, first_child, num_children = tree
+    parent, first_child, num_children, _ = tree
     L = uintp(parent.size)
     for b in range(first, last):
         s = system[b]

@@ -13,6 +13,7 @@ from myosotis.linalg.kernels import diagonal_sweeps, scalar_sweeps
 from myosotis.linalg.kernels.arguments import (
     address,
     in_memory,
+    own_rows,
     systems_of,
     tree_arrays,
     unit_of,
@@ -33,6 +34,7 @@ __all__ = [
     "substitute",
 ]
 
+_LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 _GROUP = 8  # systems that go through the tree together; flat between 4 and 12 when measured
 CHUNK = 64  # nodes whose gradients are summed together
 _CHANNELS = 64  # channels are split between threads at multiples of this
@@ -51,7 +53,7 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
         else:
             tables = tuple(address(t, low) for t in (inverse, b, c, down, up))
             sizes = unsigned(E, width_of(a), H, low, high, first, last)
-            arguments = tree_arrays(tree), unit_of(a), tables, inverse.view(-1).numpy()
+            arguments = tree_arrays(tree), unit_of(a.dtype), tables, inverse.view(-1).numpy()
             singular = diagonal_sweeps.eliminate(*arguments, *sizes)
         return bool(singular)
 
@@ -74,8 +76,7 @@ def substitute(tree: Tree, factor: list[Tensor], u: Tensor, adjoint: bool) -> Te
     if u.shape[-1] == 1:
         return _scalar_sweep(tree, (inverse, down, up), adjoint, u)
     sign = -1 if adjoint else 1
-    rows = np.arange(tree.num_nodes, dtype=np.uint64)
-    return solve_sweep(tree, (inverse, down, up), (sign, sign, sign), rows, u)
+    return solve_sweep(tree, (inverse, down, up), (sign, sign, sign), own_rows(tree), u)
 
 
 def solve_sweep(
@@ -93,7 +94,9 @@ def solve_sweep(
     system = systems_of(inverse.shape[:-2], u.shape[:-2])
     sizes = unsigned(inverse.shape[-2], down.shape[-2], width_of(inverse))
     one = None if inverse.shape[-1] == H else True
-    unit = unit_of(u)
+    aligned = width_of(u) % 64 == 0 and x.data_ptr() % 64 == 0
+    away = aligned and x.numel() * x.element_size() >= _LARGE
+    unit = unit_of(u.dtype)
     unit_signs = tuple(unit.real.dtype.type(sign) for sign in signs)
 
     def sweep(low: int, high: int, first: int, last: int) -> None:
@@ -101,7 +104,7 @@ def solve_sweep(
         sharing, ends = (system, rows, *sizes, one), (address(u, low), address(x, low))
         numbers = unsigned(width_of(u), high - low, first, last, _GROUP)
         arguments = tree_arrays(tree), unit, tables, sharing, unit_signs
-        diagonal_sweeps.sweep(*arguments, *ends, *numbers)
+        diagonal_sweeps.sweep(*arguments, *ends, *numbers, away)
 
     _over_systems_or_channels(sweep, prod(u.shape[:-2]), L, H)
     return x
@@ -132,7 +135,9 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
 
     def outer(first: int, last: int) -> None:
         sizes = unsigned(E, width_of(left), H, first, last, CHUNK)
-        diagonal_sweeps.outer(tree_arrays(tree)[0], unit_of(left), system, *ends, addresses, *sizes)
+        diagonal_sweeps.outer(
+            tree_arrays(tree)[0], unit_of(left.dtype), system, *ends, addresses, *sizes
+        )
 
     run_on_threads(outer, spans(L, left.numel(), CHUNK))
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))

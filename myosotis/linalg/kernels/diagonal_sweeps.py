@@ -8,17 +8,17 @@ channel, and indices are unsigned, so that a kernel does nothing but add and mul
     pivots              row system[b]·pivot_rows + row[v]       coefficients may be shared by
     edges               row system[b]·edge_rows + row[v]        systems (system) and nodes (row)
 
-`tree` is always (parent, first_child, num_children), roots having the parent L; `unit` is any
-number of the dtype; `sign` is −1 where a coefficient enters conjugated.
+`tree` is always (parent, first_child, num_children, where levels begin), roots having the parent L;
+`unit` is any number of the dtype; `sign` is −1 where a coefficient enters conjugated.
 """
 
-import numpy as np
-from numba import uintp
+from numba import types, uintp
+from numba.extending import overload
 
 from myosotis.linalg.kernels.compile import kernel
-from myosotis.linalg.kernels.rows import combine, reduce
+from myosotis.linalg.kernels.rows import combine, combine_away, fence, reduce
 
-__all__ = ["eliminate", "factored_outer", "outer", "sweep"]
+__all__ = ["eliminate", "factored_outer", "outer", "reciprocal", "sweep"]
 
 
 @kernel
@@ -28,7 +28,7 @@ def eliminate(tree, unit, tables, pivots, edges, width, H, low, high, first, las
     tables: addresses of channel `low` of inverse, which holds a at first, b, c, down and up;
     pivots: the table of inverses once more, as a flat array. Returns whether a pivot was zero.
     """
-    _, first_child, num_children = tree
+    _, first_child, num_children, _ = tree
     inverse, b, c, down, up = tables
     L, n, singular = uintp(num_children.size), high - low, False
     for s in range(first, last):
@@ -50,19 +50,35 @@ def eliminate(tree, unit, tables, pivots, edges, width, H, low, high, first, las
 @kernel
 def invert(pivots, low, high):
     """1/pivot in place; whether one of them was zero."""
-    singular = False
-    for i in range(low, high):
-        # Scaled by the larger part, so that neither square over- nor underflows.
-        re, im = pivots[i].real, pivots[i].imag
-        scale = max(abs(re), abs(im))
-        singular |= scale == 0
-        re, im = re / scale, im / scale
-        pivots[i] = np.conj(pivots[i] / scale) / ((re * re + im * im) * scale)
-    return singular
+    row, zeros = pivots[low:high], 0
+    for z in row:
+        zeros += z == 0
+    for i in range(row.size):
+        row[i] = reciprocal(row[i])
+    return zeros > 0
+
+
+def reciprocal(z):
+    """1/z, for complex numbers scaled so that no square over- or underflows."""
+    raise NotImplementedError
+
+
+@overload(reciprocal, inline="always")
+def _reciprocal(z):
+    if not isinstance(z, types.Complex):
+        return lambda z: 1 / z
+
+    def complex_reciprocal(z):
+        scale = 1 / max(abs(z.real), abs(z.imag))
+        re, im = z.real * scale, z.imag * scale
+        factor = scale / (re * re + im * im)
+        return complex(re * factor, -im * factor)
+
+    return complex_reciprocal
 
 
 @kernel
-def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group):
+def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group, away):
     """Solve systems first … last in n channels, `group` systems at a time.
 
         up      ũ_p = u_p + Σ_c up_c ũ_c
@@ -71,9 +87,10 @@ def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group
     tables: addresses of inverse, down, up; sharing: (system, row, pivot_rows, edge_rows, bytes of a
     row, None unless a row is one number for all channels); signs: those of inverse, down, up. A
     group goes through the tree together, so that coefficients which its systems share are read
-    from memory once.
+    from memory once. Within a level nodes ascend both ways: memory is fetched ahead upwards only.
+    away: whether leaves are written past the caches; their rows must then be aligned.
     """
-    parent, first_child, num_children = tree
+    parent, first_child, num_children, levels = tree
     inverse, down, up = tables
     system, row, pivot_rows, edge_rows, step, one = sharing
     L, zero = uintp(parent.size), uintp(0)
@@ -86,21 +103,26 @@ def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group
                     table = (up + system[b] * edge_rows * step, step, one, signs[2])
                     base, family = b * L * width, (v, first_child[v], children)
                     receive(family, num_children, row, unit, table, u + base, x + base, width, n)
-        v = L
-        while v != zero:
-            v -= uintp(1)
-            p = parent[v]
-            source = u if num_children[v] == zero else x
-            for b in range(g, stop):
-                here = (b * L + v) * width
-                pivot = (system[b] * pivot_rows + row[v]) * step
-                own = (inverse + pivot, source + here, signs[0])
-                if p == L:
-                    combine(unit, x + here, None, n, (own,), one)
-                else:
-                    edge = (system[b] * edge_rows + row[v]) * step
-                    above = (down + edge, x + (b * L + p) * width, signs[1])
-                    combine(unit, x + here, None, n, (own, above), one)
+        level = uintp(levels.size) - uintp(1)
+        while level != zero:
+            level -= uintp(1)
+            for v in range(levels[level], levels[level + uintp(1)]):
+                p = parent[v]
+                source = u if num_children[v] == zero else x
+                for b in range(g, stop):
+                    here = (b * L + v) * width
+                    pivot = (system[b] * pivot_rows + row[v]) * step
+                    own = (inverse + pivot, source + here, signs[0])
+                    if p == L:
+                        combine(unit, x + here, None, n, (own,), one)
+                    else:
+                        edge = (system[b] * edge_rows + row[v]) * step
+                        above = (down + edge, x + (b * L + p) * width, signs[1])
+                        if away and num_children[v] == zero:
+                            combine_away(unit, x + here, None, n, (own, above), one)
+                        else:
+                            combine(unit, x + here, None, n, (own, above), one)
+    fence()
 
 
 @kernel

@@ -43,7 +43,7 @@ def gradients(
     a_sum, d_sum = (x.new_zeros(*a.shape[:-2], L, H) for _ in range(2))
     system = systems_of(a.shape[:-2], x.shape[:-2])
     sharing = (system, _unsigned_rows(rows), *unsigned(a.shape[-2]))
-    parent, unit = tree_arrays(tree)[0], unit_of(x)
+    parent, unit = tree_arrays(tree)[0], unit_of(x.dtype)
 
     def outer(first: int, last: int) -> None:
         scratch = x.new_empty(2, H)

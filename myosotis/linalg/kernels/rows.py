@@ -14,14 +14,14 @@ Products are rounded before they are summed (no fused multiply-add), term after 
 element has the same bits in whichever lane, remainder or thread it is computed.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["combine", "reduce"]
+__all__ = ["combine", "combine_away", "fence", "reduce"]
 
 _LANES = 16  # numbers handled at once: one or two vector registers of any machine
 
@@ -34,21 +34,49 @@ def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any,
     None; `terms` is a tuple of (address of coefficient, address of value, sign); `one` is None
     unless each coefficient is a single number for all h.
     """
-    signature = types.void(unit, out, start, n, terms, one)
-    return signature, _row_loop(unit, start, subtract=False, spread=one is not types.none)
+    kind = _Kind(subtract=False, spread=one is not types.none, stream=False)
+    return types.void(unit, out, start, n, terms, one), _row_loop(unit, start, kind)
+
+
+@intrinsic
+def combine_away(
+    typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any, one: Any
+) -> Any:
+    """As `combine`, written past the caches: `out`, 64-byte aligned, will not be read soon."""
+    kind = _Kind(subtract=False, spread=one is not types.none, stream=True)
+    return types.void(unit, out, start, n, terms, one), _row_loop(unit, start, kind)
 
 
 @intrinsic
 def reduce(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any) -> Any:
     """out = start − Σ coefficient · value; otherwise as `combine`."""
-    signature = types.void(unit, out, start, n, terms)
-    return signature, _row_loop(unit, start, subtract=True, spread=False)
+    kind = _Kind(subtract=True, spread=False, stream=False)
+    return types.void(unit, out, start, n, terms), _row_loop(unit, start, kind)
 
 
-def _row_loop(unit: Any, start: Any, subtract: bool, spread: bool) -> Any:
+@intrinsic
+def fence(typingctx: Any) -> Any:
+    """Let nothing written past the caches be overtaken by what follows."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
+
+
+class _Kind(NamedTuple):
+    """What distinguishes the primitives: the sign of the sum, one coefficient, how to store."""
+
+    subtract: bool
+    spread: bool
+    stream: bool
+
+
+def _row_loop(unit: Any, start: Any, kind: _Kind) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, out_address, start_address, length, packed = args[:5]
-        row = _Row(context, builder, unit, subtract, spread)
+        row = _Row(context, builder, unit, kind)
         terms = cgutils.unpack_tuple(builder, packed)
         products = [cgutils.unpack_tuple(builder, term) for term in terms]
         row.loop(length, out_address, None if start is types.none else start_address, products)
@@ -60,10 +88,8 @@ def _row_loop(unit: Any, start: Any, subtract: bool, spread: bool) -> Any:
 class _Row:
     """Emits the loop: vectors of `_LANES` numbers, then what remains one by one."""
 
-    def __init__(
-        self, context: Any, builder: Any, dtype: Any, subtract: bool, spread: bool
-    ) -> None:
-        self.builder, self.subtract, self.spread = builder, subtract, spread
+    def __init__(self, context: Any, builder: Any, dtype: Any, kind: _Kind) -> None:
+        self.builder, self.kind = builder, kind
         self.is_complex = isinstance(dtype, types.Complex)
         real = dtype.underlying_float if self.is_complex else dtype
         self.real = context.get_data_type(real)
@@ -89,7 +115,11 @@ class _Row:
             v = self.load(value, i, vector)
             product = self.product(c, v, sign, vector)
             total = self.accumulate(total, product)
-        builder.store(total, self.pointer(out, i, vector), align=4)
+        stream = self.kind.stream and lanes > 1
+        store = builder.store(total, self.pointer(out, i, vector), align=64 if stream else 4)
+        if stream:
+            once = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+            store.set_metadata("nontemporal", once)
 
     def pointer(self, address: Any, i: Any, vector: Any) -> Any:
         shifted = self.builder.add(address, self.builder.mul(i, self.index(self.bytes)))
@@ -99,7 +129,7 @@ class _Row:
         return self.builder.load(self.pointer(address, i, vector), align=4, typ=vector)
 
     def load_coefficient(self, address: Any, i: Any, vector: Any) -> Any:
-        if not self.spread:
+        if not self.kind.spread:
             return self.load(address, i, vector)
         number = self.load(address, self.index(0), ir.VectorType(self.real, self.parts))
         return self.shuffle(number, [*range(self.parts)] * (vector.count // self.parts))
@@ -107,8 +137,8 @@ class _Row:
     def accumulate(self, total: Any, product: Any) -> Any:
         builder = self.builder
         if total is None:
-            return builder.fneg(product) if self.subtract else product
-        return builder.fsub(total, product) if self.subtract else builder.fadd(total, product)
+            return builder.fneg(product) if self.kind.subtract else product
+        return builder.fsub(total, product) if self.kind.subtract else builder.fadd(total, product)
 
     def product(self, c: Any, v: Any, sign: Any, vector: Any) -> Any:
         builder = self.builder

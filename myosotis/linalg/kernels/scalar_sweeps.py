@@ -8,6 +8,7 @@ import numpy as np
 from numba import uintp
 
 from myosotis.linalg.kernels.compile import kernel
+from myosotis.linalg.kernels.diagonal_sweeps import reciprocal
 
 __all__ = ["eliminate", "sweep"]
 
@@ -15,7 +16,7 @@ __all__ = ["eliminate", "sweep"]
 @kernel
 def eliminate(tree, a, b, c, inverse, down, up, first, last):
     """inverse = 1/â, down = −b/â, up = −c/â; whether a pivot was zero."""
-    _, first_child, num_children = tree
+    _, first_child, num_children, _ = tree
     L, singular = uintp(num_children.size), False
     E = uintp(b.size) // (uintp(a.size) // L)
     for s in range(first, last):
@@ -26,18 +27,18 @@ def eliminate(tree, a, b, c, inverse, down, up, first, last):
                 pivot += c[child] * down[child]
                 child += uintp(1)
             singular |= pivot == 0
-            reciprocal = 1 / pivot
-            inverse[s * L + v] = reciprocal
+            inverted = reciprocal(pivot)
+            inverse[s * L + v] = inverted
             if v < E:
-                down[s * E + v] = -b[s * E + v] * reciprocal
-                up[s * E + v] = -c[s * E + v] * reciprocal
+                down[s * E + v] = -b[s * E + v] * inverted
+                up[s * E + v] = -c[s * E + v] * inverted
     return singular
 
 
 @kernel
 def sweep(tree, system, inverse, down, up, conjugate, u, x, first, last):
     """ũ_p = u_p + Σ_c up_c ũ_c, then x_v = inverse_v ũ_v + down_v x_p, for systems first … last."""
-    parent, first_child, num_children = tree
+    parent, first_child, num_children, _ = tree
     L = uintp(parent.size)
     E = uintp(down.size) // (uintp(inverse.size) // L)
     for b in range(first, last):
