@@ -13,6 +13,7 @@ from myosotis.tree import Tree
 
 __all__ = [
     "address",
+    "empty",
     "in_memory",
     "own_rows",
     "systems_of",
@@ -24,10 +25,23 @@ __all__ = [
 
 Index = NDArray[np.uint64]
 
+_LARGE = 1 << 25  # bytes above which the C library maps memory anew for every allocation
+
 
 def in_memory(t: Tensor) -> Tensor:
     """The tensor as a kernel may read it: contiguous, and no conjugation or sign left to apply."""
     return t.resolve_conj().resolve_neg().contiguous()
+
+
+def empty(like: Tensor) -> Tensor:
+    """An uninitialised contiguous tensor of the same shape and dtype.
+
+    A large one comes from NumPy, which asks the system for huge pages. Memory of that size is new
+    each time, and getting it page by page would take longer than filling it.
+    """
+    if like.numel() * like.element_size() < _LARGE:
+        return torch.empty(like.shape, dtype=like.dtype)
+    return torch.from_numpy(np.empty(like.shape, dtype=unit_of(like.dtype).dtype))
 
 
 @lru_cache(maxsize=64)

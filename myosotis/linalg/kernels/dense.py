@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from myosotis.linalg.algebra import DENSE
@@ -17,21 +18,22 @@ from myosotis.tree import Tree
 
 __all__ = ["empty_factor", "factorize", "gradients", "slogdet", "substitute"]
 
+_COLUMNS = 16  # right-hand sides of one matrix that are solved side by side
+
 
 def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
-    """[LU of Â, its row exchanges counted from 0, −Â⁻¹ B]."""
+    """[LU of Â with inverted diagonal, its row exchanges counted from 0, −Â⁻¹ B]."""
     A, B, C = blocks
-    batch = A.shape[:-3]
     lu, down = _copy(A), B.new_empty(B.shape)
     swaps = torch.empty(A.shape[:-1], dtype=torch.int32)
     singular = torch.zeros(A.shape[:-2], dtype=torch.bool)
-    arrays = [_array(t) for t in (lu, B, C, down)]
-    marks = _rows(swaps), singular.view(prod(batch), A.shape[-3]).numpy()
+    arrays = [_flat(t) for t in (lu, B, C, down, swaps, singular)]
+    block = (0,) * A.shape[-1]
 
     def eliminate(first: int, last: int) -> None:
-        dense_sweeps.eliminate(tree_arrays(tree), *arrays, *marks, *unsigned(first, last))
+        dense_sweeps.eliminate(tree_arrays(tree), block, *arrays, *unsigned(first, last))
 
-    run_on_threads(eliminate, spans(prod(batch), A.numel()))
+    run_on_threads(eliminate, spans(prod(A.shape[:-3]), A.numel() * len(block)))
     raise_if_singular(tree, singular.movedim(-1, 0), diagonal=False, ordered=True)
     return [lu, swaps, down]
 
@@ -48,49 +50,70 @@ def substitute(
 ) -> Tensor:
     """Solve T x = u, or T^H x = u, for x. u (*batch, L, d, r)."""
     lu, swaps, down = factor
-    x = _copy(u)
-    system = systems_of(lu.shape[:-3], u.shape[:-3])
-    arrays = _array(lu), _rows(swaps), _array(blocks[2]), _array(down), _array(x)
+    shared = prod(lu.shape[:-3]) == 1
+    x, system = _side_by_side(u) if shared else _one_by_one(u, lu)
+    arrays = [_flat(t) for t in (lu, swaps, blocks[2], down, x)]
+    block, columns = (0,) * u.shape[-2], (0,) * x.shape[-1]
     sweep = dense_sweeps.substitute_adjoint if adjoint else dense_sweeps.substitute
 
     def solve(first: int, last: int) -> None:
-        sweep(tree_arrays(tree), system, *arrays, *unsigned(first, last))
+        sweep(tree_arrays(tree), block, columns, system, *arrays, *unsigned(first, last))
 
-    run_on_threads(solve, spans(len(system), x.numel()))
-    return x
+    run_on_threads(solve, spans(len(system), x.numel() * len(block)))
+    r = u.shape[-1]
+    solutions = x.movedim(-1, 1).flatten(0, 1)  # (number of right-hand sides, L, d)
+    solutions = solutions[: prod(u.shape[:-3]) * r]
+    return solutions.view(*u.shape[:-3], r, *u.shape[-3:-1]).movedim(-3, -1).contiguous()
 
 
 def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks:
     """−left right^H where T has its blocks, summed to their shapes."""
     A, B, C = (t.new_zeros(t.shape) for t in blocks)
     system = systems_of(A.shape[:-3], left.shape[:-3])
-    arrays = [_array(t) for t in (left, right, A, B, C)]
+    arrays = [_flat(t) for t in (left, right, A, B, C)]
+    block, (r,) = (0,) * A.shape[-1], unsigned(left.shape[-1])
 
     def outer(first: int, last: int) -> None:
-        dense_sweeps.outer(tree_arrays(tree)[0], system, *arrays, *unsigned(first, last))
+        parent = tree_arrays(tree)[0]
+        dense_sweeps.outer(parent, block, r, system, *arrays, *unsigned(first, last))
 
-    run_on_threads(outer, spans(tree.num_nodes, left.numel()))
+    run_on_threads(outer, spans(tree.num_nodes, left.numel() * len(block)))
     return A, B, C
 
 
 def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
     """(Sign, log|det T|), each (*batch)."""
     lu, swaps, _ = factor
-    sign, logabs = DENSE.slogdet([lu, swaps + 1])  # LAPACK counts exchanges from 1
-    return sign.prod(-1), logabs.sum(-1)
+    # LAPACK counts exchanges from 1, and has the diagonal itself where the kernel has its inverse.
+    sign, logabs = DENSE.slogdet([lu, swaps + 1])
+    odd = (swaps != torch.arange(lu.shape[-1])).sum(-1) % 2
+    sign = (1 - 2 * odd) * (sign * (1 - 2 * odd)).conj()
+    return sign.prod(-1), -logabs.sum(-1)
+
+
+def _side_by_side(u: Tensor) -> tuple[Tensor, NDArray[np.uint64]]:
+    """Right-hand sides of one matrix in groups of columns, (groups, L, d, columns), zeros added."""
+    L, d, r = u.shape[-3:]
+    width = _COLUMNS if prod(u.shape[:-3]) * r > 1 else 1
+    sides = u.movedim(-1, -3).reshape(-1, L, d)  # (number of right-hand sides, L, d)
+    groups = -(-len(sides) // width)
+    x = torch.zeros(groups * width, L, d, dtype=u.dtype)
+    x[: len(sides)] = sides
+    x = x.view(groups, width, L, d).movedim(1, -1).contiguous()
+    return x, np.zeros(groups, dtype=np.uint64)
+
+
+def _one_by_one(u: Tensor, lu: Tensor) -> tuple[Tensor, NDArray[np.uint64]]:
+    """Every right-hand side by itself, (number of right-hand sides, L, d, 1), and its matrix."""
+    L, d, r = u.shape[-3:]
+    x = _copy(u.movedim(-1, -3).reshape(-1, L, d, 1))
+    return x, np.repeat(systems_of(lu.shape[:-3], u.shape[:-3]), r)
 
 
 def _copy(t: Tensor) -> Tensor:
     return t.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
 
 
-def _rows(swaps: Tensor) -> np.ndarray[Any, Any]:
-    """(systems, nodes, d)."""
-    array: np.ndarray[Any, Any] = swaps.contiguous().view(-1, *swaps.shape[-2:]).numpy()
-    return array
-
-
-def _array(t: Tensor) -> np.ndarray[Any, Any]:
-    """(systems, nodes, rows, columns)."""
-    array: np.ndarray[Any, Any] = in_memory(t).view(prod(t.shape[:-3]), *t.shape[-3:]).numpy()
+def _flat(t: Tensor) -> NDArray[Any]:
+    array: NDArray[Any] = in_memory(t).view(-1).numpy()
     return array

@@ -4,7 +4,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -12,6 +11,7 @@ from myosotis.linalg.apply import Blocks
 from myosotis.linalg.kernels import diagonal_sweeps, scalar_sweeps
 from myosotis.linalg.kernels.arguments import (
     address,
+    empty,
     in_memory,
     own_rows,
     systems_of,
@@ -37,18 +37,18 @@ __all__ = [
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 _GROUP = 8  # systems that go through the tree together; flat between 4 and 12 when measured
 CHUNK = 64  # nodes whose gradients are summed together
-_CHANNELS = 64  # channels are split between threads at multiples of this
+_CHANNELS = 32  # channels are split between threads at multiples of this
 
 
 def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
     """[1/â, −b/â, −c/â], each in the shape of its block."""
     a, b, c = (in_memory(t) for t in blocks)
-    inverse, down, up = a.clone(), torch.empty_like(b), torch.empty_like(c)
+    inverse, down, up = empty(a).copy_(a), empty(b), empty(c)
     (L, H), E = a.shape[-2:], b.shape[-2]
 
     def eliminate(low: int, high: int, first: int, last: int) -> bool:
         if H == 1:
-            flat = [t.view(-1).numpy() for t in (a, b, c, inverse, down, up)]
+            flat = [t.view(-1).numpy() for t in (b, c, inverse, down, up)]
             singular = scalar_sweeps.eliminate(tree_arrays(tree), *flat, *unsigned(first, last))
         else:
             tables = tuple(address(t, low) for t in (inverse, b, c, down, up))
@@ -90,7 +90,7 @@ def solve_sweep(
     u = in_memory(u)
     L, H = u.shape[-2:]
     inverse, down, up = (in_memory(t) for t in tables)
-    x = torch.empty_like(u)
+    x = empty(u)
     system = systems_of(inverse.shape[:-2], u.shape[:-2])
     sizes = unsigned(inverse.shape[-2], down.shape[-2], width_of(inverse))
     one = None if inverse.shape[-1] == H else True
@@ -112,12 +112,12 @@ def solve_sweep(
 
 def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tensor:
     """The same for one channel and one row of coefficients per node."""
-    u, x = in_memory(u), torch.empty(u.shape, dtype=u.dtype)
+    x = in_memory(u).clone()
     system = systems_of(tables[0].shape[:-2], u.shape[:-2])
-    inverse, down, up, right, out = (in_memory(t).view(-1).numpy() for t in (*tables, u, x))
+    inverse, down, up, solution = (in_memory(t).view(-1).numpy() for t in (*tables, x))
 
     def sweep(first: int, last: int) -> None:
-        arguments = tree_arrays(tree), system, inverse, down, up, adjoint, right, out
+        arguments = tree_arrays(tree), system, inverse, down, up, adjoint, solution
         scalar_sweeps.sweep(*arguments, *unsigned(first, last))
 
     run_on_threads(sweep, spans(len(system), u.numel()))

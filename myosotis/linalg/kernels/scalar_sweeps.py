@@ -14,49 +14,50 @@ __all__ = ["eliminate", "sweep"]
 
 
 @kernel
-def eliminate(tree, a, b, c, inverse, down, up, first, last):
-    """inverse = 1/â, down = −b/â, up = −c/â; whether a pivot was zero."""
-    _, first_child, num_children, _ = tree
-    L, singular = uintp(num_children.size), False
-    E = uintp(b.size) // (uintp(a.size) // L)
+def eliminate(tree, b, c, inverse, down, up, first, last):
+    """inverse, which holds a at first, becomes 1/â; down = −b/â, up = −c/â.
+
+    Returns whether a pivot was zero.
+    """
+    parent = tree[0]
+    L, zeros = uintp(parent.size), 0
+    E = uintp(b.size) // (uintp(inverse.size) // L)
     for s in range(first, last):
+        base, edges = s * L, s * E
         for v in range(L):
-            pivot = a[s * L + v]
-            child = s * E + first_child[v]
-            for _ in range(num_children[v]):
-                pivot += c[child] * down[child]
-                child += uintp(1)
-            singular |= pivot == 0
+            pivot = inverse[base + v]
+            zeros += pivot == 0
             inverted = reciprocal(pivot)
-            inverse[s * L + v] = inverted
+            inverse[base + v] = inverted
             if v < E:
-                down[s * E + v] = -b[s * E + v] * inverted
-                up[s * E + v] = -c[s * E + v] * inverted
-    return singular
+                low = -b[edges + v] * inverted
+                down[edges + v] = low
+                up[edges + v] = -c[edges + v] * inverted
+                inverse[base + parent[v]] += c[edges + v] * low
+    return zeros > 0
 
 
 @kernel
-def sweep(tree, system, inverse, down, up, conjugate, u, x, first, last):
-    """ũ_p = u_p + Σ_c up_c ũ_c, then x_v = inverse_v ũ_v + down_v x_p, for systems first … last."""
-    parent, first_child, num_children, _ = tree
+def sweep(tree, system, inverse, down, up, conjugate, x, first, last):
+    """Overwrite u by x: ũ_p = u_p + Σ_c up_c ũ_c, then x_v = inverse_v ũ_v + down_v x_p.
+
+    Nodes send to their parents one by one: a loop over children of ever changing length would
+    cost more in mispredicted branches than the arithmetic.
+    """
+    parent = tree[0]
     L = uintp(parent.size)
     E = uintp(down.size) // (uintp(inverse.size) // L)
     for b in range(first, last):
         base, pivots, edges = b * L, system[b] * L, system[b] * E
-        for v in range(L):
-            total = u[base + v]
-            child = first_child[v]
-            for _ in range(num_children[v]):
-                factor = up[edges + child]
-                total += (np.conj(factor) if conjugate else factor) * x[base + child]
-                child += uintp(1)
-            x[base + v] = total
+        for v in range(E):
+            factor = np.conj(up[edges + v]) if conjugate else up[edges + v]
+            x[base + parent[v]] += factor * x[base + v]
         v = L
         while v != uintp(0):
             v -= uintp(1)
-            factor = inverse[pivots + v]
-            total = (np.conj(factor) if conjugate else factor) * x[base + v]
-            if parent[v] != L:
-                factor = down[edges + v]
-                total += (np.conj(factor) if conjugate else factor) * x[base + parent[v]]
+            own = inverse[pivots + v]
+            total = (np.conj(own) if conjugate else own) * x[base + v]
+            if v < E:
+                factor = np.conj(down[edges + v]) if conjugate else down[edges + v]
+                total += factor * x[base + parent[v]]
             x[base + v] = total
