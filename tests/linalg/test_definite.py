@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from myosotis import ShapeError, SingularBlockError, Tree, tree_solve_factored
+from myosotis import DataError, ShapeError, SingularBlockError, Tree, tree_solve_factored
 from tests.cases import (
     BACKENDS,
     DOUBLE_DTYPES,
@@ -163,3 +163,30 @@ def test_shapes_that_do_not_fit(name: str) -> None:
     given[name] = given[name][:-2]
     with pytest.raises(ShapeError, match=rf"^{name} has shape"):
         tree_solve_factored(TREE, *given.values())
+
+
+def test_d_may_be_complex_if_it_is_real() -> None:
+    a, d, u = random_factors(TREE, 2, torch.complex128)
+    expected = tree_solve_factored(TREE, a, d, u)
+    assert_close(tree_solve_factored(TREE, a, d.to(torch.complex128), u), expected, a.dtype)
+    with pytest.raises(DataError, match="imaginary part"):
+        tree_solve_factored(TREE, a, d + 1j, u)
+
+
+def test_nan_is_named_if_asked_for() -> None:
+    a, d, u = random_factors(TREE, 2, torch.float64)
+    d[1, 1] = torch.nan
+    with pytest.raises(DataError, match=r"d\[1, 1\] is nan"):
+        tree_solve_factored(TREE, a, d, u, check_finite=True)
+
+
+def test_coefficients_that_do_not_broadcast() -> None:
+    a, d, u = random_factors(TREE, 4, torch.float64)
+    with pytest.raises(ShapeError, match="do not broadcast"):
+        tree_solve_factored(TREE, a, d[..., :3], u)
+
+
+def test_tables_of_different_length() -> None:
+    rows = torch.zeros(L, dtype=torch.int64)
+    with pytest.raises(ShapeError, match="with the same R"):
+        tree_solve_factored(TREE, torch.ones(2, 1), torch.ones(3, 1), torch.ones(L, 1), rows=rows)

@@ -13,6 +13,7 @@ from myosotis import (
     ShapeError,
     SingularBlockError,
     Tree,
+    TreeError,
     TreeMatrix,
     tree_solve,
     tree_solve_diag,
@@ -320,3 +321,27 @@ def test_inverse_blocks_and_influence_name_singular_pivots_too() -> None:
         with pytest.raises(SingularBlockError) as caught:
             attempt()
         assert_names(caught.value, TREE, 1, ())
+
+
+def test_something_else_than_a_tree() -> None:
+    with pytest.raises(TreeError, match="tree is a list; expected a Tree"):
+        tree_solve_diag([1, -1], *torch.ones(4, 2, 1))
+
+
+def test_nan_at_one_level_is_named() -> None:
+    arguments = level_arguments()
+    arguments["C"][1][0, 0, 0] = torch.nan
+    with pytest.raises(DataError, match=r"C\[1\]\[0, 0, 0\] is nan"):
+        tree_solve(TREE, *arguments.values(), check_finite=True)
+
+
+def test_nan_where_a_root_has_no_parent_is_no_error() -> None:
+    arguments = diagonal_arguments()
+    arguments["b"][-1] = torch.nan
+    assert tree_solve_diag(TREE, *arguments.values(), check_finite=True).isfinite().all()
+
+
+def test_a_backend_that_does_not_take_the_blocks() -> None:
+    A = torch.eye(17).expand(2, 17, 17)
+    with pytest.raises(ConfigError, match="blocks up to 16; these are of size 17"):
+        tree_solve(Tree.chain(2), A, A, A, torch.ones(2, 17, 1), backend="cpu")
