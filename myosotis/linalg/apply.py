@@ -39,8 +39,8 @@ def block_gradients(
     p = parent[:num_edges].to(left.device)
     A_shape, B_shape, C_shape = (block.shape for block in blocks)
     left_v, right_v = (t.narrow(nodes, 0, num_edges) for t in (left, right))
-    # One after the other, so that only one gathered tensor exists at a time.
-    A = algebra.outer(left, right, A_shape).neg_()
+    # What needs a gathered tensor comes first, one after the other: that keeps the peak low.
     B = algebra.outer(left_v, right.index_select(nodes, p), B_shape).neg_()
     C = algebra.outer(left.index_select(nodes, p), right_v, C_shape).neg_()
+    A = algebra.outer(left, right, A_shape).neg_()
     return A, B, C

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from myosotis import Tree, tree_solve, tree_solve_diag
 from tests.cases import (
-    BACKENDS,
     DTYPES,
     FAST_BACKENDS,
     NEURONS,
@@ -33,7 +32,6 @@ from tests.cases import (
     trees,
 )
 
-every_backend = pytest.mark.parametrize("backend", BACKENDS)
 every_fast_backend = pytest.mark.parametrize("backend", FAST_BACKENDS)
 
 
@@ -48,7 +46,7 @@ def scaled_residual(
     return float(residual / (norm * np.abs(solution).max() * tree.num_nodes * eps))
 
 
-@every_backend
+@every_fast_backend
 @settings(max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 @given(
     tree=trees(max_nodes=300),

@@ -26,6 +26,7 @@ __all__ = [
 Index = NDArray[np.uint64]
 
 _LARGE = 1 << 25  # bytes above which the C library maps memory anew for every allocation
+_ALIGNMENT = 64  # bytes, a cache line, as torch aligns its own tensors
 
 
 def in_memory(t: Tensor) -> Tensor:
@@ -39,9 +40,13 @@ def empty(like: Tensor) -> Tensor:
     A large one comes from NumPy, which asks the system for huge pages. Memory of that size is new
     each time, and getting it page by page would take longer than filling it.
     """
-    if like.numel() * like.element_size() < _LARGE:
+    size = like.numel() * like.element_size()
+    if size < _LARGE:
         return torch.empty(like.shape, dtype=like.dtype)
-    return torch.from_numpy(np.empty(like.shape, dtype=unit_of(like.dtype).dtype))
+    memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    array = memory[start : start + size].view(unit_of(like.dtype).dtype)
+    return torch.from_numpy(array.reshape(like.shape))
 
 
 @lru_cache(maxsize=64)
