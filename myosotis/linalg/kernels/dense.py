@@ -84,11 +84,10 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
 def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
     """(Sign, log|det T|), each (*batch)."""
     lu, swaps, _ = factor
-    # LAPACK counts exchanges from 1, and has the diagonal itself where the kernel has its inverse.
-    sign, logabs = DENSE.slogdet([lu, swaps + 1])
-    odd = (swaps != torch.arange(lu.shape[-1])).sum(-1) % 2
-    sign = (1 - 2 * odd) * (sign * (1 - 2 * odd)).conj()
-    return sign.prod(-1), -logabs.sum(-1)
+    as_lapack = lu.clone()  # which has the diagonal itself, and counts exchanges from 1
+    as_lapack.diagonal(dim1=-2, dim2=-1).reciprocal_()
+    sign, logabs = DENSE.slogdet([as_lapack, swaps + 1])
+    return sign.prod(-1), logabs.sum(-1)
 
 
 def _side_by_side(u: Tensor) -> tuple[Tensor, NDArray[np.uint64]]:
