@@ -291,7 +291,7 @@ def relative_error(actual: Tensor, expected: Tensor) -> float:
     if not expected.numel():
         return 0.0
     double = torch.complex128 if expected.is_complex() else torch.float64
-    actual, expected = actual.to(double), expected.to(double)
+    actual, expected = actual.detach().to(double), expected.detach().to(double)
     scale = expected.abs().max().clamp(min=torch.finfo(torch.float64).tiny)
     return float((actual - expected).abs().max() / scale)
 
@@ -301,7 +301,7 @@ def assert_close(
 ) -> None:
     """Equal up to the rounding that `dtype` allows, tensor by tensor."""
     if isinstance(actual, Tensor) and isinstance(expected, Tensor):
-        assert relative_error(actual.detach(), expected.detach()) < TOLERANCE[dtype]
+        assert relative_error(actual, expected) < TOLERANCE[dtype]
         return
     for a, e in zip(actual, expected, strict=True):
         assert_close(a, e, dtype)

@@ -7,25 +7,27 @@ import torch
 from torch import Tensor, nn
 
 from myosotis.bench.case import Case, Contender, Shape, Target, Work
-from myosotis.bench.model import Attention, TreeMixer
 from myosotis.bench.ours import OURS
 from myosotis.bench.systems import make_tree
+from myosotis.nn import Myo, mixers
 
 __all__ = ["CASES"]
 
-# 1,024 tokens: the leaves of our tree, and the whole sequence for the others.
+# For the mixers of sequences and for ours a chain; the quad-tree has 341 inner nodes in addition.
 _SHAPE = Shape("quad", nodes=1365, batch=32, channels=64, dtype=torch.complex64, dim=128)
+QUAD_TREE = f"{OURS}, quad-tree"
 
 
 def _contender(
     name: str, layer: Callable[[Shape], nn.Module], backward: bool, *requires: str
 ) -> Contender[Shape]:
-    """Forward on fresh tokens, and if asked backward to tokens and parameters."""
+    """Forward, and if asked backward to tokens and parameters."""
 
     def prepare(shape: Shape) -> Work:
         torch.manual_seed(0)
-        module = layer(shape)
-        x = torch.randn(shape.batch, make_tree(shape).num_leaves, shape.dim)
+        module, tree = layer(shape), make_tree(shape)
+        length = tree.num_nodes if name == QUAD_TREE else tree.num_leaves
+        x = torch.randn(shape.batch, length, shape.dim)
         if not backward:
             return Work(torch.no_grad()(lambda: module(x)))
         x.requires_grad_()
@@ -40,12 +42,15 @@ def _contender(
     return Contender(name, prepare, requires)
 
 
-def _ours(shape: Shape) -> nn.Module:
-    return TreeMixer(make_tree(shape), shape.dim, shape.channels)
+def _quad_tree(shape: Shape) -> nn.Module:
+    return Myo(shape.dim, make_tree(shape), shape.channels)
 
 
-def _attention(shape: Shape) -> nn.Module:
-    return Attention(shape.dim, heads=4)
+def _mixer(name: str, heads: int | None = None) -> Callable[[Shape], nn.Module]:
+    def layer(shape: Shape) -> nn.Module:
+        return mixers.create(name, shape.dim, None, shape.channels if heads is None else heads)
+
+    return layer
 
 
 def _s5(shape: Shape) -> nn.Module:
@@ -70,10 +75,12 @@ def _case(timed: str) -> Case[Any]:
         _SHAPE,
         lambda shape: shape,
         (
-            _contender(OURS, _ours, backward),
+            _contender(OURS, _mixer("chain-myo"), backward),
+            _contender(QUAD_TREE, _quad_tree, backward),
+            _contender(f"{OURS}, s5", _mixer("s5"), backward),
             _contender("s5-pytorch", _s5, backward, "s5"),
             _contender("mambapy", _mamba, backward, "mambapy"),
-            _contender("SDPA attention", _attention, backward),
+            _contender("SDPA attention", _mixer("attention", heads=4), backward),
         ),
         Target("s5-pytorch", 5, faster=True),
     )

@@ -4,18 +4,15 @@ The solver never sees a `Tree`: it sees the tensor of parents, which a compiled 
 can carry as a constant, and finds the plan that belongs to it here.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
-from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from myosotis.linalg.kept import kept_tensor, outside_transforms
 from myosotis.tree import Tree
 from myosotis.tree.schedule import elimination
 
@@ -70,32 +67,24 @@ class Plan:
 _plans = WeakTensorKeyDictionary()
 
 
-@contextmanager
-def outside_transforms() -> Iterator[None]:
-    """Make real tensors here, whatever traces, differentiates or batches the code around.
-
-    What is kept for a tree must not belong to the transform in which it was first asked for.
-    """
-    with _disable_current_modes(), temporarily_clear_interpreter_stack():
-        yield
-
-
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def level_sizes(tree: Tree) -> list[int]:
     """Number of nodes in each level, deepest first."""
     return list(tree.level_sizes)
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def parent_tensor(tree: Tree) -> Tensor:
     """int64[L] parents of `tree` (-1: root); the same tensor object each time."""
-    return _parent_tensor(tree)
+    return kept_tensor(tree, "parents", _parents)
 
 
-@lru_cache(maxsize=256)
-def _parent_tensor(tree: Tree) -> Tensor:
-    with outside_transforms():
-        parent = torch.from_numpy(tree.parent.copy())
+def _parents(tree: Tree) -> Tensor:
+    return _shared_parents(tree)
+
+
+@lru_cache(maxsize=256)  # equal trees share a plan
+def _shared_parents(tree: Tree) -> Tensor:
+    parent = torch.from_numpy(tree.parent.copy())
     _plans[parent] = Plan(tree)
     return parent
 
@@ -104,8 +93,7 @@ def plan_for(parent: Tensor) -> Plan:
     """The plan of the tree with these parents (canonical numbering)."""
     plan: Plan | None = _plans.get(parent)
     if plan is None:
-        # An exported graph holds its own copy of the tensor: equal trees share one plan.
-        tree = Tree(np.asarray(parent.cpu()))
-        plan = _plans[_parent_tensor(tree)]
+        # An exported graph holds its own copy of the tensor.
+        plan = _plans[parent_tensor(Tree(np.asarray(parent.cpu())))]
         _plans[parent] = plan
     return plan

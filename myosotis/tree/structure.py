@@ -211,6 +211,32 @@ class Structure:
         _, end = self._subtree_spans
         return _read_only(end - 1)
 
+    @cached_property
+    def leaf_spans(self) -> NDArray[np.int64]:
+        """int64[L, 2], the leaves below each node: from the first to before the second.
+
+        Leaves are counted from 0, left to right; a leaf is below itself.
+
+        Example:
+            >>> from myosotis.tree import Tree
+            >>> Tree.perfect(branching=2, depth=2).leaf_spans[4:].tolist()
+            [[0, 2], [2, 4], [0, 4]]
+        """
+        start, end = self._subtree_spans
+        return _read_only(self._leaves_before[np.stack([start, end], axis=1)])
+
+    @cached_property
+    def member(self) -> NDArray[np.int64]:
+        """int64[L], which tree of the forest each node belongs to, from 0, left to right.
+
+        Example:
+            >>> from myosotis.tree import Tree
+            >>> Tree.forest([Tree.chain(1), Tree.star(2)]).member
+            array([1, 1, 0, 1])
+        """
+        _, end = self._subtree_spans
+        return _read_only(np.searchsorted(end[self.roots], self.post_order, side="right"))
+
     def children(self, node: int) -> NDArray[np.int64]:
         """Return the node's children from left to right, int64[number of children].
 
@@ -237,9 +263,8 @@ class Structure:
             >>> Tree.perfect(branching=2, depth=2).label(5)
             (3, 4)
         """
-        node = self._checked_node(node)
-        start, end = self._subtree_spans
-        return int(self._leaves_before[start[node]]) + 1, int(self._leaves_before[end[node]])
+        first, end = self.leaf_spans[self._checked_node(node)]
+        return int(first) + 1, int(end)
 
     @cached_property
     def _level_starts(self) -> NDArray[np.int64]:

@@ -1,0 +1,159 @@
+"""Sequences, images and trees to classes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import PyTorchModelHubMixin, constants, hf_hub_download
+from safetensors.torch import load_model
+from torch import Tensor, nn
+
+from myosotis.errors import ConfigError, DataError, ShapeError
+from myosotis.nn import mixers
+from myosotis.nn.block import Block
+from myosotis.nn.config import ClassifierConfig
+from myosotis.nn.encoder import Encoder
+from myosotis.nn.mask import leaves_below
+from myosotis.nn.pool import pool_nodes, pool_sequence
+from myosotis.tree import Tree
+
+__all__ = ["Classifier"]
+
+
+class Classifier(
+    nn.Module,
+    PyTorchModelHubMixin,
+    library_name="myosotis",
+    license="apache-2.0",
+    tags=["myosotis", "tree"],
+):
+    """Encoder, blocks of mixers, mean over the top levels, linear head.
+
+    `save_pretrained(folder)` writes the configuration as JSON and the weights as safetensors;
+    `from_pretrained(folder or repository)` brings them back.
+
+    Args:
+        config: what it is made of.
+
+    Example:
+        >>> from myosotis import Tree
+        >>> config = ClassifierConfig(num_classes=10, tree=Tree.quadtree(8), channels=1, depth=2)
+        >>> model = Classifier(config)
+        >>> model(torch.randn(5, 64, 1)).shape
+        torch.Size([5, 10])
+    """
+
+    def __init__(self, config: ClassifierConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.over_nodes = mixers.over(config.mixer) == "nodes"
+        if config.inputs_on == "nodes" and not self.over_nodes:
+            raise ConfigError(f"mixer {config.mixer!r} works on sequences: put inputs on leaves")
+        self.encoder = Encoder(
+            config,
+            over_nodes=self.over_nodes,
+            positions=mixers.needs_positions(config.mixer),
+        )
+        rates = torch.linspace(0, config.drop_path, config.depth).tolist()
+        self.blocks = nn.ModuleList(Block(config, self._mixer(), rate) for rate in rates)
+        self.norm = nn.LayerNorm(config.dim) if config.prenorm else nn.Identity()
+        self.head = nn.Linear(config.dim, config.num_classes)
+
+    def _mixer(self) -> nn.Module:
+        config = self.config
+        options = dict(config.mixer_options)
+        if config.mixer == "myo":
+            options |= {"levels": config.levels, "branching": config.branching}
+        return mixers.create(config.mixer, config.dim, config.tree, config.heads, options)
+
+    def forward(
+        self, inputs: Tensor, mask: Tensor | None = None, tree: Tree | None = None
+    ) -> Tensor:
+        """Classifies a batch.
+
+        Args:
+            inputs: values (batch, n, channels) or tokens (batch, n) at the n leaves, left to
+                right, or at the nodes in canonical numbering.
+            mask: bool (batch, leaves), False for padding.
+            tree: the tree, or forest of one tree per example, if not that of the configuration.
+
+        Returns:
+            Logits (batch, num_classes); for a forest (batch · roots, num_classes).
+        """
+        tree = self.config.tree if tree is None else tree
+        if not self.over_nodes:
+            return self._classify_sequence(inputs, mask)
+        if tree is None:
+            raise ConfigError("the configuration has no tree: give one with each call")
+        self._check(inputs, tree)
+        below = None if mask is None else leaves_below(tree, mask)
+        alive = None if below is None else below > 0
+        x = self.encoder(inputs, tree, mask, below)
+        for block in self.blocks:
+            x = block(x, lambda mixer, y: mixer(y, mask, tree), alive)
+        pooled = pool_nodes(self.norm(x), tree, self.config.pool_levels, alive)
+        return self.head(pooled).flatten(0, 1)  # type: ignore[no-any-return]
+
+    def _classify_sequence(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
+        x = self.encoder(inputs, None, mask, None)
+        for block in self.blocks:
+            x = block(x, lambda mixer, y: mixer(y, mask), mask)
+        return self.head(pool_sequence(self.norm(x), mask))  # type: ignore[no-any-return]
+
+    def _check(self, inputs: Tensor, tree: Tree) -> None:
+        on_nodes = self.config.inputs_on == "nodes"
+        count = tree.num_nodes if on_nodes else tree.num_leaves
+        tokens = self.config.vocabulary is not None
+        expected = ("batch", count) if tokens else ("batch", count, self.config.channels)
+        if inputs.ndim != len(expected) or inputs.shape[1:] != expected[1:]:
+            shape = ", ".join(map(str, expected))
+            raise ShapeError(
+                f"inputs have shape {tuple(inputs.shape)}; expected ({shape}): "
+                f"{'tokens' if tokens else 'values'} at the {self.config.inputs_on}"
+            )
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        text = json.dumps(self.config.to_dict(), sort_keys=True, indent=2)
+        (save_directory / constants.CONFIG_NAME).write_text(text + "\n", encoding="utf-8")
+        super()._save_pretrained(save_directory)
+
+    @classmethod
+    def _from_pretrained(
+        cls,
+        *,
+        model_id: str,
+        revision: str | None = None,
+        cache_dir: str | Path | None = None,
+        force_download: bool = False,
+        local_files_only: bool = False,
+        token: str | bool | None = None,
+        map_location: str = "cpu",
+        **model_kwargs: Any,
+    ) -> "Classifier":
+        """Loads safetensors only, strictly, with a configuration whose keys all exist."""
+        folder = Path(model_id)
+
+        def local(name: str) -> Path:
+            if folder.is_dir():
+                return folder / name
+            found: str = hf_hub_download(
+                model_id,
+                name,
+                revision=revision,
+                cache_dir=cache_dir,
+                force_download=force_download,
+                local_files_only=local_files_only,
+                token=token,
+            )
+            return Path(found)
+
+        config_file, weights = map(
+            local, (constants.CONFIG_NAME, constants.SAFETENSORS_SINGLE_FILE)
+        )
+        for file in (config_file, weights):
+            if not file.is_file():
+                raise DataError(f"{file} is missing; a saved classifier has it beside the other")
+        model = cls(ClassifierConfig.from_dict(json.loads(config_file.read_text("utf-8"))))
+        load_model(model, weights, strict=True, device=map_location)
+        return model.eval()

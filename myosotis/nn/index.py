@@ -1,0 +1,65 @@
+"""What the layers look up about a tree, as tensors that are made once."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from myosotis.linalg.kept import kept_tensor
+from myosotis.nn.sharing import Layout
+from myosotis.tree import Tree
+
+__all__ = [
+    "depths",
+    "leaf_nodes",
+    "leaf_spans",
+    "members",
+    "num_children",
+    "num_top_nodes",
+    "row_index",
+]
+
+
+def row_index(layout: Layout, tree: Tree) -> Tensor:
+    """int64 (L,), the row of a table that each node uses."""
+    return kept_tensor(tree, layout.key, _rows, layout)
+
+
+def depths(tree: Tree) -> Tensor:
+    """int64 (L,), the distance of each node from its root."""
+    return kept_tensor(tree, "depth", _attribute, "depth")
+
+
+def leaf_nodes(tree: Tree) -> Tensor:
+    """int64 (leaves,), the node of each leaf."""
+    return kept_tensor(tree, "leaves", _attribute, "leaves")
+
+
+def leaf_spans(tree: Tree) -> Tensor:
+    """int64 (L, 2), the first leaf below each node, and the one after the last."""
+    return kept_tensor(tree, "leaf_spans", _attribute, "leaf_spans")
+
+
+def num_children(tree: Tree) -> Tensor:
+    """int64 (L,), how many children each node has."""
+    return kept_tensor(tree, "num_children", _attribute, "num_children")
+
+
+def members(tree: Tree) -> Tensor:
+    """int64 (L,), the tree of the forest that each node belongs to."""
+    return kept_tensor(tree, "member", _attribute, "member")
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def num_top_nodes(tree: Tree, levels: int | None) -> int:
+    """How many nodes the `levels` levels at the roots have; they are the last nodes."""
+    return tree.num_nodes if levels is None else sum(tree.level_sizes[-levels:])
+
+
+def _rows(tree: Tree, layout: Layout) -> Tensor:
+    return torch.from_numpy(layout.rows(tree).copy())
+
+
+def _attribute(tree: Tree, name: str) -> Tensor:
+    array: NDArray[np.int64] = getattr(tree, name)
+    return torch.from_numpy(array.copy())

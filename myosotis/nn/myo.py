@@ -1,0 +1,177 @@
+"""The Myo layer: mixing by the solution of a tree-structured system."""
+
+from typing import get_args
+
+import torch
+from torch import Tensor, nn
+
+from myosotis.errors import ConfigError, ShapeError
+from myosotis.nn.coefficients import PARAMETRIZATIONS, Parametrization
+from myosotis.nn.index import row_index
+from myosotis.nn.initial import Init, start
+from myosotis.nn.mask import joined_edges, leaves_below, silence
+from myosotis.nn.precision import full_precision
+from myosotis.nn.sharing import Layout, Sharing
+from myosotis.tree import Tree
+
+__all__ = ["Myo"]
+
+
+class Myo(nn.Module):
+    """Projects each node's features to heads, solves T x = u for each head, projects back.
+
+    T couples each node with its parent and its children only, yet its inverse is dense: every node
+    hears of every other in one layer, at a cost linear in the number of nodes.
+
+    Args:
+        dim: features of a node.
+        tree: the tree of every example. None if each call brings its own; then give `levels` and
+            `branching`.
+        heads: number of independent systems; dim / 2 if not given.
+        block: block size d; each head solves for d numbers per node, coupled by d×d blocks.
+        rhs: right-hand sides of each head, which share its coefficients.
+        sharing: nodes that share coefficients: `slot` (same level and place among siblings),
+            `level`, `tied` (same place among siblings) or `node` (none do).
+        parametrization: `factor`, `dominant` or `spectral`, positive definite for all values of
+            their parameters, or `free`.
+        init: `phase`, `hippo` or `ssm`; see `myosotis.nn.initial.start`.
+        selective: let the coefficients of a node depend on its features.
+        complex_heads: complex systems, twice the numbers; real ones if False.
+        hippo_blocks: equal blocks that the heads are cut into for `hippo` and `ssm`.
+        levels: levels with coefficients of their own; those of the tree if None.
+        branching: places among siblings with coefficients of their own; those of the tree if None.
+        device: of the parameters.
+        dtype: of the parameters; real also for complex heads, which are stored as pairs.
+
+    Raises:
+        ConfigError: an argument has a value that does not exist or does not fit the others.
+
+    Example:
+        >>> from myosotis import Tree
+        >>> tree = Tree.quadtree(8)
+        >>> layer = Myo(16, tree, heads=4)
+        >>> layer(torch.randn(2, tree.num_nodes, 16)).shape
+        torch.Size([2, 85, 16])
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        tree: Tree | None,
+        heads: int | None = None,
+        *,
+        block: int = 1,
+        rhs: int = 1,
+        sharing: Sharing = "slot",
+        parametrization: Parametrization = "factor",
+        init: Init = "phase",
+        selective: bool = False,
+        complex_heads: bool = True,
+        hippo_blocks: int = 1,
+        levels: int | None = None,
+        branching: int | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        heads = max(1, dim // 2) if heads is None else heads
+        for name, size in {"dim": dim, "heads": heads, "block": block, "rhs": rhs}.items():
+            if size < 1:
+                raise ConfigError(f"{name} is {size}; it must be at least 1")
+        if parametrization not in PARAMETRIZATIONS:
+            known = ", ".join(get_args(Parametrization))
+            raise ConfigError(f"parametrization is {parametrization!r}; it is one of {known}")
+        self.dim, self.tree, self.complex_heads = dim, tree, complex_heads
+        self.channels = (heads, block, rhs)
+        self.layout = Layout.of(tree, sharing, levels, branching)
+        begin = start(
+            init,
+            self.layout,
+            tree,
+            heads,
+            block=block,
+            complex_heads=complex_heads,
+            hippo_blocks=hippo_blocks,
+        )
+        self.coefficients = PARAMETRIZATIONS[parametrization](
+            self.layout,
+            begin,
+            rhs=rhs,
+            select_from=dim if selective else None,
+            device=device,
+            dtype=dtype,
+        )
+        width = heads * block * rhs * (2 if complex_heads else 1)
+        self.project_in = nn.Linear(dim, width, bias=False, device=device, dtype=dtype)
+        self.project_out = nn.Linear(width, dim, bias=False, device=device, dtype=dtype)
+        self.skip = nn.Parameter(torch.ones(dim, device=device, dtype=dtype))
+        if begin.input_scale is not None:
+            self._scale_inputs(begin.input_scale)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, tree: Tree | None = None) -> Tensor:
+        """Mixes the features of the nodes.
+
+        Args:
+            x: (batch, L, dim), nodes in canonical numbering.
+            mask: bool (batch, leaves), False for padding. Padded leaves, and inner nodes with
+                nothing else below them, are cut off: real nodes get what the tree without them
+                would give, the others zero.
+            tree: the tree of this call, if not the layer's own. Examples with trees of their own
+                are batched as a forest, `Tree.forest`.
+
+        Returns:
+            (batch, L, dim).
+        """
+        tree = self._checked_tree(x, tree)
+        if mask is None:
+            return self._mix(x, tree, None)
+        alive = leaves_below(tree, mask) > 0  # the parent of a node that is alive is alive
+        return self._mix_alive(
+            x, alive, tree, None if self.coefficients.silence_is_absence else alive
+        )
+
+    def mix_alive(self, x: Tensor, alive: Tensor, tree: Tree) -> Tensor:
+        """Mixes the nodes of `alive`, bool (batch, L), as if the others and their edges were gone.
+
+        Any set of nodes may be missing; a path through a missing node is cut.
+        """
+        tree = self._checked_tree(x, tree)
+        return self._mix_alive(x, alive, tree, joined_edges(tree, alive))
+
+    def _mix_alive(self, x: Tensor, alive: Tensor, tree: Tree, edges: Tensor | None) -> Tensor:
+        return silence(self._mix(silence(x, alive), tree, edges), alive)
+
+    def _mix(self, x: Tensor, tree: Tree, edges: Tensor | None) -> Tensor:
+        u = self.project_in(x)  # (batch, L, heads·block·rhs [·2])
+        with torch.autocast(x.device.type, enabled=False):
+            (u,) = full_precision(u)
+            if self.complex_heads:
+                u = torch.view_as_complex(u.unflatten(-1, (-1, 2)))
+            u = u.unflatten(-1, self.channels)
+            rows = row_index(self.layout, tree).to(x.device)
+            solution = self.coefficients.solve(tree, rows, u, x, edges)
+            if self.complex_heads:
+                solution = torch.view_as_real(solution)
+            flat = solution.flatten(2).to(x.dtype)
+        mixed: Tensor = self.project_out(flat)
+        return mixed + self.skip * x
+
+    def _checked_tree(self, x: Tensor, tree: Tree | None) -> Tree:
+        tree = self.tree if tree is None else tree
+        if tree is None:
+            raise ConfigError("the layer has no tree of its own: give one with each call")
+        if x.ndim != 3 or x.shape[1:] != (tree.num_nodes, self.dim):
+            raise ShapeError(
+                f"x has shape {tuple(x.shape)}; expected (batch, {tree.num_nodes}, {self.dim}): "
+                f"features of every node of the tree, which has {tree.num_leaves} leaves"
+            )
+        return tree
+
+    @torch.no_grad()
+    def _scale_inputs(self, scale: Tensor) -> None:
+        """Multiplies what enters each head, as complex numbers, by scale (heads,)."""
+        (weight,) = full_precision(self.project_in.weight)
+        weight = weight.unflatten(0, (len(scale), -1, 2))
+        pairs = torch.view_as_complex(weight.movedim(2, -1).contiguous())  # (heads, rhs, dim)
+        scaled = torch.view_as_real(pairs * scale.to(pairs)[:, None, None])
+        self.project_in.weight.copy_(scaled.movedim(-1, 2).flatten(0, 2))
