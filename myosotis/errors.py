@@ -7,7 +7,7 @@ singular matrix), so code that knows nothing of Myosotis can still catch them.
 
 import torch
 
-__all__ = ["ConfigError", "DataError", "ShapeError", "SingularBlockError", "TreeError"]
+__all__ = ["ConfigError", "DataError", "ShapeError", "SingularBlockError", "TreeError", "TreeFileError"]
 
 
 class TreeError(ValueError):
@@ -20,6 +20,10 @@ class ShapeError(ValueError):
 
 class DataError(ValueError):
     """A data file that is missing, truncated or altered, or a value that must not be there."""
+
+
+class TreeFileError(DataError, TreeError):
+    """A file that should hold a tree and does not."""
 
 
 class ConfigError(ValueError):

@@ -44,7 +44,7 @@ def _build_app() -> "typer.Typer":
     """Assembles the subcommands."""
     import typer
 
-    from myosotis.cli import bench, info
+    from myosotis.cli import bench, bench_data, data, info
 
     app = typer.Typer(
         help="Exact, differentiable solvers for block systems on trees.",
@@ -66,7 +66,9 @@ def _build_app() -> "typer.Typer":
             typer.echo(context.get_help())
 
     app.command("info")(info.info)
+    bench.app.command("data")(bench_data.bench_data)
     app.add_typer(bench.app, name="bench")
+    app.add_typer(data.app, name="data")
     return app
 
 

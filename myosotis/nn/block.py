@@ -7,7 +7,24 @@ from torch import Tensor, nn
 
 from myosotis.nn.config import ClassifierConfig
 
-__all__ = ["Block", "drop_path"]
+__all__ = ["Block", "Gate", "drop_path"]
+
+
+class Gate(nn.Module):
+    """x · σ(Wx + b): a gated linear unit whose value is its input, at half the usual cost.
+
+    Example:
+        >>> Gate(4)(torch.zeros(2, 4)).shape
+        torch.Size([2, 4])
+    """
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Maps (…, dim) to the same shape."""
+        return x * torch.sigmoid(self.linear(x))
 
 
 class Block(nn.Module):
@@ -28,11 +45,7 @@ class Block(nn.Module):
         )
         self.mixer = mixer
         self.gate: nn.Module
-        self.gate = (
-            nn.Sequential(nn.Linear(config.dim, 2 * config.dim), nn.GLU())
-            if config.gated
-            else nn.Linear(config.dim, config.dim)
-        )
+        self.gate = Gate(config.dim) if config.gated else nn.Linear(config.dim, config.dim)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(

@@ -37,7 +37,7 @@ class ClassifierConfig:
         level_embedding: add a learned vector per level.
         norm: `layer` or `batch`.
         prenorm: norm before the mixer; after the sum if False.
-        gated: a gated linear unit after the mixer; a linear layer if False.
+        gated: x · σ(Wx + b) after the mixer; a linear layer if False.
         dropout: rate at which features are dropped at the end of a block.
         drop_path: rate at which the last block is left out for an example; earlier ones less.
         pool_levels: classify the mean over this many levels from the root; 1: the root alone,

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from myosotis.errors import TreeError
+from myosotis.errors import TreeError, TreeFileError
 from myosotis.tree.numbering import canonical_numbering
 
 __all__ = ["swc_numbering"]
@@ -29,7 +29,7 @@ def swc_numbering(path: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDAr
         input_index: int64[L], canonical number -> place among the file's samples, from 0.
 
     Raises:
-        TreeError: if a line cannot be read or the samples form no forest, with file and line.
+        TreeFileError: if a line cannot be read or the samples form no forest, with file and line.
 
     Example:
         >>> import tempfile
@@ -45,21 +45,21 @@ def swc_numbering(path: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDAr
         where = f"{path}, line {line_number}"
         identifier, parent_id = _identifiers(columns, where)
         if identifier in row_of:
-            raise TreeError(f"{where}: id {identifier} was used before")
+            raise TreeFileError(f"{where}: id {identifier} was used before")
         row_of[identifier] = len(row_of)
         parent_ids.append((parent_id, line_number))
     row_of[-1] = -1
     parents = []
     for parent_id, line_number in parent_ids:
         if parent_id not in row_of:
-            raise TreeError(
+            raise TreeFileError(
                 f"{path}, line {line_number}: no sample has the parent's id {parent_id}"
             )
         parents.append(row_of[parent_id])
     try:
         return canonical_numbering(parents)
     except TreeError as error:
-        raise TreeError(f"{path}: {error} (nodes are samples, counted from 0)") from None
+        raise TreeFileError(f"{path}: {error} (nodes are samples, counted from 0)") from None
 
 
 def _data_lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
@@ -73,7 +73,7 @@ def _data_lines(path: str | os.PathLike[str]) -> list[tuple[int, list[str]]]:
 def _identifiers(columns: list[str], where: str) -> tuple[int, int]:
     """Return the identifiers of a sample and of its parent."""
     if len(columns) < _NUM_COLUMNS:
-        raise TreeError(
+        raise TreeFileError(
             f"{where}: expected {_NUM_COLUMNS} columns (id type x y z radius parent), "
             f"got {len(columns)}"
         )
@@ -82,7 +82,7 @@ def _identifiers(columns: list[str], where: str) -> tuple[int, int]:
             float(column)
         identifier, parent_id = int(columns[0]), int(columns[_PARENT_COLUMN])
     except ValueError as error:
-        raise TreeError(f"{where}: not a number where one is needed: {error}") from None
+        raise TreeFileError(f"{where}: not a number where one is needed: {error}") from None
     if identifier < 0:
-        raise TreeError(f"{where}: id {identifier} is negative")
+        raise TreeFileError(f"{where}: id {identifier} is negative")
     return identifier, parent_id

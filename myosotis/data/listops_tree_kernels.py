@@ -1,0 +1,52 @@
+"""The tree of a ListOps expression, compiled: operators at inner nodes, digits at leaves."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myosotis.data.compiled import kernel
+from myosotis.data.listops import CLOSE, FIRST_OPERATOR
+
+__all__ = ["expression_trees"]
+
+
+@kernel
+def expression_trees(
+    tokens: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the trees of expressions that are laid end to end.
+
+    Args:
+        tokens: uint8[total] of complete expressions, without padding.
+        offsets: int64[number + 1], where each begins.
+
+    Returns:
+        int32[nodes] each node's parent, counted from the first node of its own expression, -1 for
+        a root; uint8[nodes] its token; int64[number + 1] where the nodes of each expression begin.
+        Nodes are in the order of the text; `]` is none.
+
+    Example:
+        >>> from myosotis.data.listops import tokenize
+        >>> parents, _, _ = expression_trees(tokenize("[MAX 2 [MIN 4 7 ] 0 ]"), np.array([0, 8]))
+        >>> parents
+        array([-1,  0,  0,  2,  2,  0], dtype=int32)
+    """
+    total = np.sum(tokens != CLOSE)
+    parents = np.empty(total, dtype=np.int32)
+    node_tokens = np.empty(total, dtype=np.uint8)
+    node_offsets = np.zeros(len(offsets), dtype=np.int64)
+    end = 0
+    for expression in range(len(offsets) - 1):
+        start = end
+        inside = -1  # the innermost operator that is still open
+        for place in range(offsets[expression], offsets[expression + 1]):
+            token = tokens[place]
+            if token == CLOSE:
+                inside = parents[start + inside]
+                continue
+            parents[end] = inside
+            node_tokens[end] = token
+            if token >= FIRST_OPERATOR:
+                inside = end - start
+            end += 1
+        node_offsets[expression + 1] = end
+    return parents, node_tokens, node_offsets
