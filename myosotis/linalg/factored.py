@@ -144,7 +144,9 @@ def _gradient_values(
     from myosotis.linalg.kernels import factored
 
     with lazy_conjugation():
-        return factored.gradients(plan_for(parent).tree, rows, a, d, lam, x)
+        a_gradient, d_gradient = factored.gradients(plan_for(parent).tree, rows, a, d, lam, x)
+        # Contiguous, because graphs are built on the strides that the fake below promises.
+        return a_gradient.contiguous(), d_gradient.contiguous()
 
 
 _solve_op = torch.library.custom_op(

@@ -14,6 +14,7 @@ from myosotis.nn import mixers
 from myosotis.nn.block import Block
 from myosotis.nn.config import ClassifierConfig
 from myosotis.nn.encoder import Encoder
+from myosotis.nn.index import num_leaves
 from myosotis.nn.mask import leaves_below
 from myosotis.nn.pool import pool_nodes, pool_sequence
 from myosotis.tree import Tree
@@ -103,7 +104,7 @@ class Classifier(
 
     def _check(self, inputs: Tensor, tree: Tree) -> None:
         on_nodes = self.config.inputs_on == "nodes"
-        count = tree.num_nodes if on_nodes else tree.num_leaves
+        count = tree.num_nodes if on_nodes else num_leaves(tree)
         tokens = self.config.vocabulary is not None
         expected = ("batch", count) if tokens else ("batch", count, self.config.channels)
         if inputs.ndim != len(expected) or inputs.shape[1:] != expected[1:]:

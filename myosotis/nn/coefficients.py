@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from myosotis.errors import ShapeError
 from myosotis.linalg import tree_solve, tree_solve_diag, tree_solve_factored
 from myosotis.linalg.plan import parent_tensor
-from myosotis.nn.contraction import contract, uncontract
+from myosotis.nn.contraction import contract, contract_pairs, uncontract
 from myosotis.nn.initial import Start
 from myosotis.nn.precision import full_precision
 from myosotis.nn.sharing import Layout
@@ -64,7 +64,7 @@ class Coefficients(nn.Module):
     ) -> None:
         super().__init__()
         self.layout, self.rhs, self.block = layout, rhs, start.coupling.shape[-1]
-        self._complex = {name for name, t in self._initial(start).items() if t.is_complex()}
+        self.complex_heads = start.coupling.is_complex()
         dtype = torch.get_default_dtype() if dtype is None else dtype
         self.tables = nn.ParameterDict()
         for name, t in self._initial(start).items():
@@ -81,7 +81,7 @@ class Coefficients(nn.Module):
         raise NotImplementedError
 
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """A, B, C (…, L, heads, block, block) from the values (…, L, heads, …) of the nodes."""
+        """A, B, C (…, L, heads, block, block) from the tables' values (…, L, heads, …)."""
         raise NotImplementedError
 
     def blocks(
@@ -122,6 +122,7 @@ class Coefficients(nn.Module):
         if edges is None:
             return values
         kept = edges[..., None, None, None]
+        kept = kept.unsqueeze(-1) if self.complex_heads else kept
         return {n: t * kept if n in self.couplings else t for n, t in values.items()}
 
     def _values(self, rows: Tensor | None, x: Tensor | None) -> dict[str, Tensor]:
@@ -140,10 +141,17 @@ class Coefficients(nn.Module):
             sizes = [table[0].numel() for table in tables.values()]
             for name, part in zip(tables, selected.split(sizes, dim=-1), strict=True):
                 tables[name] = tables[name] + part.unflatten(-1, tables[name].shape[1:])
-        return {
-            name: torch.view_as_complex(table) if name in self._complex else table
-            for name, table in tables.items()
-        }
+        return tables
+
+    def _numbers(self, values: Tensor) -> Tensor:
+        """(…, heads, block, block [, 2]) -> real or complex numbers (…, heads, block, block)."""
+        return torch.view_as_complex(values.contiguous()) if self.complex_heads else values
+
+    def _contracted(self, values: Tensor) -> Tensor:
+        """The same, of norm below one."""
+        if self.complex_heads and self.block == 1:
+            return self._numbers(contract_pairs(values))
+        return contract(self._numbers(values))
 
     def _by_channel(self, values: Tensor) -> Tensor:
         """(…, heads, 1, 1) -> (…, heads · rhs), for blocks of size one."""
@@ -164,7 +172,7 @@ class Factor(Coefficients):
     def _factors(self, values: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """a (…, heads, block, block) below one in norm, and d > 0 (…, heads, block, 1)."""
         weight = WEIGHT_RANGE * torch.tanh(values["weight"] / WEIGHT_RANGE)
-        return contract(values["coupling"]), weight.exp()
+        return self._contracted(values["coupling"]), weight.exp()
 
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         a, d = self._factors(values)
@@ -204,7 +212,7 @@ class Hermitian(Coefficients):
         return {"coupling": uncontract(start.coupling)}
 
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        C = -self._bound(self.layout.num_slots) * contract(values["coupling"])
+        C = -self._bound(self.layout.num_slots) * self._contracted(values["coupling"])
         return torch.eye(self.block, dtype=C.dtype, device=C.device).expand_as(C), C.mH, C
 
 
@@ -233,7 +241,8 @@ class Free(Coefficients):
         return {"diagonal": A, "down": C.mH.resolve_conj(), "up": C}
 
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        return values["diagonal"], values["down"], values["up"]
+        A, B, C = (self._numbers(values[name]) for name in ("diagonal", "down", "up"))
+        return A, B, C
 
 
 PARAMETRIZATIONS: dict[Parametrization, type[Coefficients]] = {

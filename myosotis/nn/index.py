@@ -15,6 +15,7 @@ __all__ = [
     "leaf_spans",
     "members",
     "num_children",
+    "num_leaves",
     "num_top_nodes",
     "row_index",
 ]
@@ -48,6 +49,12 @@ def num_children(tree: Tree) -> Tensor:
 def members(tree: Tree) -> Tensor:
     """int64 (L,), the tree of the forest that each node belongs to."""
     return kept_tensor(tree, "member", _attribute, "member")
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def num_leaves(tree: Tree) -> int:
+    """The number of leaves; a tracer may not compute what the tree keeps when first asked."""
+    return tree.num_leaves
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from myosotis.errors import ShapeError
 from myosotis.linalg.plan import parent_tensor
-from myosotis.nn.index import leaf_spans
+from myosotis.nn.index import leaf_spans, num_leaves
 from myosotis.tree import Tree
 
 __all__ = ["joined_edges", "leaves_below", "silence"]
@@ -26,7 +26,7 @@ def leaves_below(tree: Tree, mask: Tensor) -> Tensor:
         >>> leaves_below(Tree.perfect(branching=2, depth=2), mask)
         tensor([[1, 1, 1, 0, 2, 1, 3]])
     """
-    if mask.dtype != torch.bool or mask.ndim != 2 or mask.shape[1] != tree.num_leaves:
+    if mask.dtype != torch.bool or mask.ndim != 2 or mask.shape[1] != num_leaves(tree):
         raise ShapeError(
             f"mask has shape {tuple(mask.shape)} and dtype {mask.dtype}; expected bool "
             f"(batch, {tree.num_leaves}): True for each real leaf of the tree"

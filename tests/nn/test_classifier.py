@@ -1,6 +1,7 @@
 """The classifier: shapes, masks, forests, saving, compiling, exporting."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -136,11 +137,11 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mixer", ["myo", "chain-myo", "s5", "attention", "window"])
 def test_compiles_without_graph_breaks(mixer: str) -> None:
-    model = classifier(mixer=mixer).train()
+    model = classifier(mixer=mixer, tree=Tree.quadtree(4, 3)).train()  # a tree never used before
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     x, labels = values(), torch.tensor([0, 1, 2, 0])
     gradients = []
-    for each in (model, compiled):
+    for each in (compiled, model):
         model.zero_grad()
         torch.nn.functional.cross_entropy(each(x), labels).backward()
         gradients.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
@@ -178,3 +179,17 @@ def test_mistakes_in_the_inputs_are_named() -> None:
         classifier()(torch.zeros(1, 11, 2))
     with pytest.raises(ConfigError, match="give one with each call"):
         classifier(tree=None, levels=2, branching=2)(torch.zeros(1, 3, 2))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore:Torchinductor does not support code generation for complex")
+def test_the_default_compiler_takes_a_training_step() -> None:
+    model = classifier(depth=1, tree=Tree.quadtree(4, 3)).train()
+    compiled = torch.compile(model, fullgraph=True)
+    x, labels = values(), torch.tensor([0, 1, 2, 0])
+    losses = []
+    for each in (compiled, model):
+        loss = torch.nn.functional.cross_entropy(each(x), labels)
+        loss.backward()
+        losses.append(loss.detach())
+    assert relative_error(losses[0], losses[1]) < 1e-5
