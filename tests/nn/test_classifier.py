@@ -182,7 +182,7 @@ def test_mistakes_in_the_inputs_are_named() -> None:
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-@pytest.mark.filterwarnings("ignore:Torchinductor does not support code generation for complex")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")  # torch's own
 def test_the_default_compiler_takes_a_training_step() -> None:
     model = classifier(depth=1, tree=Tree.quadtree(4, 3)).train()
     compiled = torch.compile(model, fullgraph=True)
