@@ -1,13 +1,21 @@
 """T x without a solve, and the outer products of which the gradient of T consists."""
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
 from myosotis.linalg.algebra import algebra_of
 
-__all__ = ["Blocks", "block_gradients", "multiply"]
+__all__ = ["Blocks", "block_gradients", "multiply", "with_axes_of"]
 
 Blocks = tuple[Tensor, Tensor, Tensor]  # A (*batch, L, block), B and C (*batch, E, block)
+
+
+def with_axes_of(u: Tensor, A: Tensor, tensors: Iterable[Tensor]) -> Iterable[Tensor]:
+    """`tensors`, batched like A, with axes of size 1 in front for those that only u has."""
+    extra = (1,) * (u.ndim - A.ndim)
+    return (t.reshape(extra + t.shape) for t in tensors) if extra else tensors
 
 
 def multiply(parent: Tensor, blocks: Blocks, x: Tensor, diagonal: bool, adjoint: bool) -> Tensor:

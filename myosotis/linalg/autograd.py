@@ -19,10 +19,10 @@ from torch.autograd import forward_ad
 from torch.autograd.function import FunctionCtx
 
 from myosotis.linalg import backends, ops
-from myosotis.linalg.apply import Blocks, block_gradients, multiply
+from myosotis.linalg.apply import Blocks, block_gradients, multiply, with_axes_of
 from myosotis.linalg.plan import plan_for
 
-__all__ = ["Spec", "factorize", "full_precision", "plain_values", "solve"]
+__all__ = ["Spec", "factorize", "full_precision", "plain_values", "solve", "solve_once"]
 
 
 class Spec(NamedTuple):
@@ -61,6 +61,16 @@ def solve(parent: Tensor, blocks: Blocks, factor: list[Tensor], u: Tensor, spec:
         else:
             x = _Solve.apply(spec, parent, *blocks, u, *factor)
         return x
+
+
+def solve_once(parent: Tensor, blocks: Blocks, u: Tensor, spec: Spec) -> Tensor:
+    """T⁻¹ u, where blocks may have fewer batch axes than u and nobody asks for the factor."""
+    if not any(map(ops.traced, (*blocks, u))) and plain_values(*blocks, u):
+        with full_precision(u.device):
+            return backends.get(spec.backend).solve(plan_for(parent), blocks, u, spec.diagonal)
+    factor = factorize(parent, blocks, spec)
+    A, B, C, *factor = with_axes_of(u, blocks[0], (*blocks, *factor))
+    return solve(parent, (A, B, C), factor, u, spec)
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:

@@ -40,6 +40,10 @@ class Backend(Protocol):
         """Solve T x = u, or T^H x = u, for x."""
         ...
 
+    def solve(self, plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
+        """Solve T x = u in one go. The blocks may lack some of the first batch axes of u."""
+        ...
+
     def gradients(
         self, plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool
     ) -> Blocks:

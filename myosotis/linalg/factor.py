@@ -3,13 +3,14 @@
 from torch import Tensor
 
 from myosotis.linalg import backends
-from myosotis.linalg.autograd import Spec, factorize, solve
+from myosotis.linalg.apply import Blocks, with_axes_of
+from myosotis.linalg.autograd import Spec, factorize, solve, solve_once
 from myosotis.linalg.determinant import log_abs_det
 from myosotis.linalg.levels import split_levels
 from myosotis.linalg.plan import parent_tensor
 from myosotis.linalg.system import LevelBlocks, System, prepare_right_side
 
-__all__ = ["Factorization"]
+__all__ = ["Factorization", "solve_system"]
 
 
 class Factorization:
@@ -35,14 +36,9 @@ class Factorization:
     def __init__(self, system: System, backend: str | None = None) -> None:
         self._system = system
         self._parent = parent_tensor(system.tree)
-        A, B, C = system.blocks
-        # 1×1 blocks are diagonal ones whose channels are the right-hand sides.
-        self._scalar = not system.diagonal and A.shape[-1] == 1
-        if self._scalar:
-            A, B, C = (block.squeeze(-1) for block in (A, B, C))
-        self._blocks = (A, B, C)
+        self._blocks, self._scalar = _scalars_as_diagonals(system)
         self._diagonal = system.diagonal or self._scalar
-        self._backend = backends.choose(backend, A, self._diagonal)
+        self._backend = backends.choose(backend, self._blocks[0], self._diagonal)
         self._factor = factorize(self._parent, self._blocks, self._spec(adjoint=False))
 
     def solve(self, u: LevelBlocks, *, check_finite: bool = False) -> Tensor | list[Tensor]:
@@ -61,19 +57,42 @@ class Factorization:
     def solve_uniform(self, u: Tensor, adjoint: bool) -> Tensor:
         """Solve for a checked u (*batch, L, h) or (*batch, L, d, r), batch at least that of T."""
         u = u.squeeze(-2) if self._scalar else u
-        extra = (1,) * (u.ndim - self._blocks[0].ndim)
-        parts = (*self._blocks, *self._factor)
-        A, B, C, *factor = (t.reshape(extra + t.shape) for t in parts) if extra else parts
+        A, B, C, *factor = with_axes_of(u, self._blocks[0], (*self._blocks, *self._factor))
         x = solve(self._parent, (A, B, C), factor, u, self._spec(adjoint))
         return x.unsqueeze(-2) if self._scalar else x
 
     def _solve(self, u: LevelBlocks, adjoint: bool, check_finite: bool) -> Tensor | list[Tensor]:
         system = self._system
         right, dtype = prepare_right_side(system, u, check_finite=check_finite)
-        x = self.solve_uniform(right, adjoint).to(dtype)
-        if system.sizes is None:
-            return x
-        return split_levels(system.tree, x, system.sizes, [x.shape[-1]] * len(system.sizes))
+        return _as_given(system, self.solve_uniform(right, adjoint).to(dtype))
 
     def _spec(self, adjoint: bool) -> Spec:
         return Spec(self._diagonal, adjoint, self._backend)
+
+
+def solve_system(
+    system: System, u: LevelBlocks, backend: str | None, *, check_finite: bool
+) -> Tensor | list[Tensor]:
+    """T⁻¹ u where the factor serves nothing else, so that a backend need not write it down."""
+    right, dtype = prepare_right_side(system, u, check_finite=check_finite)
+    blocks, scalar = _scalars_as_diagonals(system)
+    right = right.squeeze(-2) if scalar else right
+    diagonal = system.diagonal or scalar
+    spec = Spec(diagonal, adjoint=False, backend=backends.choose(backend, blocks[0], diagonal))
+    x = solve_once(parent_tensor(system.tree), blocks, right, spec)
+    return _as_given(system, (x.unsqueeze(-2) if scalar else x).to(dtype))
+
+
+def _scalars_as_diagonals(system: System) -> tuple[Blocks, bool]:
+    """1×1 blocks are diagonal ones whose channels are the right-hand sides; whether it is so."""
+    A, B, C = system.blocks
+    if system.diagonal or A.shape[-1] != 1:
+        return (A, B, C), False
+    return (A.squeeze(-1), B.squeeze(-1), C.squeeze(-1)), True
+
+
+def _as_given(system: System, x: Tensor) -> Tensor | list[Tensor]:
+    """One tensor per level if the blocks were given so."""
+    if system.sizes is None:
+        return x
+    return split_levels(system.tree, x, system.sizes, [x.shape[-1]] * len(system.sizes))

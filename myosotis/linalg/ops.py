@@ -78,7 +78,9 @@ def factorize(
 ) -> list[Tensor]:
     """The factor of T as a list of tensors."""
     with lazy_conjugation():
-        return backends.get(backend).factorize(plan_for(parent), (A, B, C), diagonal)
+        # Contiguous, because graphs are built on the strides that the fake below promises.
+        factor = backends.get(backend).factorize(plan_for(parent), (A, B.contiguous(), C), diagonal)
+        return [t.contiguous() for t in factor]
 
 
 @factorize.register_fake

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from myosotis.linalg import reference
-from myosotis.linalg.apply import Blocks, block_gradients
+from myosotis.linalg.apply import Blocks, block_gradients, with_axes_of
 from myosotis.linalg.plan import Plan, parent_tensor
 from myosotis.linalg.singular import raise_if_singular
 
-__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "substitute"]
+__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "solve", "substitute"]
 
 
 def factorize(plan: Plan, blocks: Blocks, diagonal: bool) -> list[Tensor]:
@@ -33,6 +33,13 @@ def substitute(
     if adjoint:
         A, B, C = A.mH, C.mH, B.mH
     return _as_given(reference.solve(plan.tree, A, B, C, right), diagonal).contiguous()
+
+
+def solve(plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
+    """Solve T x = u; the blocks may lack some of the first batch axes of u."""
+    A, B, C = with_axes_of(u, blocks[0], blocks)
+    factor = factorize(plan, (A, B, C), diagonal)
+    return substitute(plan, (A, B, C), factor, u, diagonal, adjoint=False)
 
 
 def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from myosotis.linalg.algebra import Algebra, algebra_of
-from myosotis.linalg.apply import Blocks, block_gradients
+from myosotis.linalg.apply import Blocks, block_gradients, with_axes_of
 from myosotis.linalg.plan import Plan, parent_tensor
 from myosotis.linalg.singular import raise_if_singular
 
@@ -34,6 +34,7 @@ __all__ = [
     "gradients",
     "inverse_blocks",
     "slogdet",
+    "solve",
     "substitute",
 ]
 
@@ -91,6 +92,13 @@ def substitute(
         x = _sweep(plan, _without_batch(F), merged.clone(), algebra, adjoint)
         x = x.reshape(columns.shape).movedim(1, -2)
     return x.movedim(0, -1 - algebra.trailing).contiguous()
+
+
+def solve(plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
+    """Solve T x = u; the blocks may lack some of the first batch axes of u."""
+    A, B, C = with_axes_of(u, blocks[0], blocks)
+    factor = factorize(plan, (A, B, C), diagonal)
+    return substitute(plan, (A, B, C), factor, u, diagonal, adjoint=False)
 
 
 def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:

@@ -4,7 +4,7 @@ from typing import overload
 
 from torch import Tensor
 
-from myosotis.linalg.factor import Factorization
+from myosotis.linalg.factor import solve_system
 from myosotis.linalg.system import LevelBlocks, dense_system, diagonal_system
 from myosotis.tree import Tree
 
@@ -82,7 +82,7 @@ def tree_solve(
         tensor([1.5000, 1.5000, 2.0000])
     """
     system = dense_system(tree, A, B, C, check_finite=check_finite)
-    return Factorization(system, backend).solve(u, check_finite=check_finite)
+    return solve_system(system, u, backend, check_finite=check_finite)
 
 
 def tree_solve_diag(
@@ -104,7 +104,9 @@ def tree_solve_diag(
     Args:
         tree: which node hangs on which.
         a: diagonal.
-        b: row v, column p(v); values at roots are ignored and their rows may be left out.
+        b: row v, column p(v); values at roots are ignored and their rows may be left out. A
+            single zero, `torch.zeros(())`, makes a recurrence from the leaves to the root, for
+            which one of the two sweeps is enough.
         c: row p(v), column v; roots as for b.
         u: right-hand side.
         backend: one of `myosotis.linalg.backends.available()`; chosen by device if None.
@@ -121,11 +123,11 @@ def tree_solve_diag(
         >>> import torch
         >>> from myosotis import Tree, tree_solve_diag
         >>> tree = Tree.chain(4)  # b = 0 and c = -1/2: the recurrence x_k = x_{k-1}/2 + u_k
-        >>> one = torch.ones(4, 1)
-        >>> tree_solve_diag(tree, one, 0 * one, -one / 2, one).flatten()
+        >>> one, zero = torch.ones(4, 1), torch.zeros(())
+        >>> tree_solve_diag(tree, one, zero, -one / 2, one).flatten()
         tensor([1.0000, 1.5000, 1.7500, 1.8750])
     """
     system = diagonal_system(tree, a, b, c, check_finite=check_finite)
-    x = Factorization(system, backend).solve(u, check_finite=check_finite)
+    x = solve_system(system, u, backend, check_finite=check_finite)
     assert isinstance(x, Tensor)  # only systems given per level have lists for solutions
     return x

@@ -114,16 +114,18 @@ def prepare_right_side(
             f"u of shape {tuple(u.shape)} does not broadcast against blocks with leading axes "
             f"{tuple(system.batch)}" + (f" and {A.shape[-1]} channels" if system.diagonal else "")
         ) from None
-    return u.expand(*batch, *tail), dtype
+    return _expand(u, (*batch, *tail)), dtype
 
 
 def over_nodes(name: str, t: Tensor, tree: Tree, roots_optional: bool = False) -> Tensor:
     """Give a channels-last tensor its node axis in full: (…, L, h), h possibly 1."""
     t = t.reshape((1,) * (2 - t.ndim) + t.shape) if t.ndim < 2 else t
     n, L = t.shape[-2], tree.num_nodes
-    if roots_optional and n == tree.num_edges and n != L:
+    if n == L:
         return t
-    if n not in (1, L):
+    if roots_optional and n == tree.num_edges:
+        return t
+    if n != 1:
         raise ShapeError(
             f"{name} has shape {tuple(t.shape)}: {n} nodes on the last axis but one, "
             f"but the tree has {L}"
@@ -151,5 +153,9 @@ def _broadcast(tree: Tree, blocks: Blocks, trailing: int) -> Blocks:
         raise ShapeError(f"A, B and C of shapes {shapes} do not broadcast") from None
     A, B, C = blocks
     edges = [t.narrow(nodes, 0, tree.num_edges) for t in (B, C)]
-    A, B, C = (t.expand(*batch, t.shape[nodes], *block) for t in (A, *edges))
+    A, B, C = (_expand(t, (*batch, t.shape[nodes], *block)) for t in (A, *edges))
     return A, B, C
+
+
+def _expand(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+    return t if t.shape == shape else t.expand(shape)

@@ -1,17 +1,33 @@
 """What only the CPU kernels have: vector lanes, threads, caches, and memory beyond them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 from torch import Tensor
 
-from myosotis import Tree, tree_solve, tree_solve_diag, tree_solve_factored
+from myosotis import (
+    SingularBlockError,
+    Tree,
+    TreeMatrix,
+    tree_solve,
+    tree_solve_diag,
+    tree_solve_factored,
+)
 from myosotis.linalg.kernels import threads
 from myosotis.linalg.kernels.compile import kernel
-from tests.cases import DTYPES, TREES, assert_close, random_diagonal_system, random_right_side
+from tests.cases import (
+    DTYPES,
+    TREES,
+    assert_close,
+    ragged,
+    random_diagonal_system,
+    random_right_side,
+    random_system,
+)
 
 QUAD = Tree.perfect(4, 3)
+every_tree = pytest.mark.parametrize("tree", TREES.values(), ids=TREES.keys())
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 
 
@@ -62,6 +78,135 @@ def test_any_number_of_right_hand_sides_of_one_matrix(count: int) -> None:
     assert_close(x, tree_solve(QUAD, A, B, C, u, backend="torch"), torch.float64)
 
 
+@every_dtype
+@pytest.mark.parametrize("count", [7, 8, 15, 16, 17, 33])
+def test_any_number_of_systems_side_by_side(count: int, dtype: torch.dtype) -> None:
+    tree = TREES["forest"]
+    system = random_system(tree, 3, dtype, batch=(count,))
+    u = random_right_side((count, tree.num_nodes, 3, 2), dtype)
+    x = tree_solve(tree, *system, u, backend="cpu")
+    assert_close(x, tree_solve(tree, *system, u, backend="torch"), dtype)
+
+
+@every_tree
+def test_each_system_side_by_side_chooses_its_own_pivots(tree: Tree) -> None:
+    A, B, C = random_system(tree, 4, torch.float64, batch=(20,))
+    order = torch.stack([torch.randperm(4) for _ in range(20 * tree.num_nodes)])
+    A = A.take_along_dim(order.view(20, tree.num_nodes, 4, 1), dim=-2)
+    A[..., 0, 0] = 0  # useless without an exchange of rows
+    u = random_right_side((20, tree.num_nodes, 4, 1), torch.float64)
+    x = tree_solve(tree, A, B, C, u, backend="cpu")
+    assert_close(TreeMatrix(tree, A, B, C) @ x, u, torch.float64)
+
+
+@every_dtype
+@every_tree
+def test_coefficients_of_ones_own(tree: Tree, dtype: torch.dtype) -> None:
+    system = random_diagonal_system(tree, 17, dtype, batch=(3,))
+    u = random_right_side((3, tree.num_nodes, 17), dtype)
+    x = tree_solve_diag(tree, *system, u, backend="cpu")
+    assert_close(x, tree_solve_diag(tree, *system, u, backend="torch"), dtype)
+    assert torch.equal(x, TreeMatrix.diag(tree, *system).factorize(backend="cpu").solve(u))
+
+
+def test_channels_go_through_a_large_tree_in_parts() -> None:
+    tree = ragged(3000)
+    system = random_diagonal_system(tree, 100, torch.float32)
+    u = random_right_side((tree.num_nodes, 100), torch.float32)
+    x = tree_solve_diag(tree, *system, u)
+    few = tree_solve_diag(tree, *(t[:, 40:90] for t in system), u[:, 40:90])
+    assert torch.equal(x[:, 40:90], few)
+    assert_close(x, tree_solve_diag(tree, *system, u, backend="torch"), torch.float32)
+
+
+def test_a_zero_pivot_among_many_systems_is_named() -> None:
+    A, B, C = random_system(QUAD, 3, torch.float32, batch=(20,))
+    A[17, 5] = 0
+    with pytest.raises(SingularBlockError) as caught:
+        tree_solve(QUAD, A, B, C, torch.ones(20, QUAD.num_nodes, 3, 1), backend="cpu")
+    assert (caught.value.node, caught.value.batch) == (5, (17,))
+    a, b, c = random_diagonal_system(QUAD, 3, torch.float32, batch=(4,))
+    a[2, 7, 1] = 0
+    with pytest.raises(SingularBlockError, match="channel 1") as caught:
+        tree_solve_diag(QUAD, a, b, c, torch.ones(4, QUAD.num_nodes, 3), backend="cpu")
+    assert (caught.value.node, caught.value.batch) == (7, (2,))
+
+
+DIAGONALS = {  # a for a recurrence, from that of a random system
+    "its own at each node": lambda a: a,
+    "one for all nodes": lambda a: a[..., :1, :],
+    "one number": lambda a: a.flatten()[0],
+    "one": lambda a: torch.ones((), dtype=a.dtype),
+}
+
+
+@every_dtype
+@every_tree
+@pytest.mark.parametrize("diagonal", DIAGONALS.values(), ids=DIAGONALS.keys())
+@pytest.mark.parametrize("shared", [False, True], ids=["c at each node", "one c"])
+def test_nothing_comes_down_if_b_is_a_single_zero(
+    tree: Tree, dtype: torch.dtype, diagonal: Callable[[Tensor], Tensor], shared: bool
+) -> None:
+    a, _, c = random_diagonal_system(tree, 3, dtype, batch=(2,))
+    c = c[..., :1, :] if shared else c
+    u = random_right_side((2, tree.num_nodes, 3), dtype)
+    given = (diagonal(a), torch.zeros((), dtype=dtype), c, u)
+    arguments = [t.clone().requires_grad_() for t in given]
+    x, expected = (
+        tree_solve_diag(tree, *arguments, backend=backend) for backend in ("cpu", "torch")
+    )
+    assert_close(x, expected, dtype)
+    assert torch.equal(x, tree_solve_diag(tree, *given, backend="cpu"))
+    gradients = [torch.autograd.grad(y.abs().square().sum(), arguments) for y in (x, expected)]
+    assert_close(*gradients, dtype)
+
+
+def test_a_recurrence_compiles_and_maps() -> None:
+    a, _, c = random_diagonal_system(QUAD, 3, torch.float64)
+    zero, u = torch.zeros((), dtype=torch.float64), random_right_side(a.shape, torch.float64)
+
+    def solve(a: Tensor, c: Tensor, u: Tensor) -> Tensor:
+        return tree_solve_diag(QUAD, a, zero, c, u, backend="cpu")
+
+    expected = solve(a, c, u)
+    compiled = torch.compile(solve, fullgraph=True, backend="aot_eager")
+    assert_close(compiled(a, c, u), expected, torch.float64)
+    torch.compiler.reset()
+    several = torch.stack([u, 2 * u])
+    mapped = torch.func.vmap(solve, (None, None, 0))(a, c, several)
+    assert_close(mapped, torch.stack([expected, 2 * expected]), torch.float64)
+
+
+def test_a_recurrence_with_a_zero_pivot_is_named() -> None:
+    a, _, c = random_diagonal_system(QUAD, 3, torch.float32)
+    a[4, 2] = 0
+    with pytest.raises(SingularBlockError, match="channel 2") as caught:
+        tree_solve_diag(QUAD, a, torch.zeros(()), c, torch.ones(QUAD.num_nodes, 3))
+    assert caught.value.node == 4
+
+
+def test_same_bits_for_any_number_of_threads_without_gradients() -> None:
+    tree, before = ragged(3000), torch.get_num_threads()
+    blocks = random_system(tree, 3, torch.float32, batch=(20,))
+    sides = random_right_side((20, tree.num_nodes, 3, 1), torch.float32)
+    a, b, c = random_diagonal_system(tree, 100, torch.float32)
+    u, zero = random_right_side((tree.num_nodes, 100), torch.float32), torch.zeros(())
+    results = []
+    for number in (1, 2, 3):
+        torch.set_num_threads(number)
+        results.append(
+            [
+                tree_solve(tree, *blocks, sides),
+                tree_solve(tree, *(t[0] for t in blocks), sides),
+                tree_solve_diag(tree, a, b, c, u),
+                tree_solve_diag(tree, a, zero, c, u),
+            ]
+        )
+    torch.set_num_threads(before)
+    for other in results[1:]:
+        assert all(map(torch.equal, other, results[0]))
+
+
 def solve_in_parallel() -> list[Tensor]:
     """Every kernel once, with work enough for two threads."""
     system = random_diagonal_system(QUAD, 64, torch.complex64)
@@ -75,31 +220,21 @@ def solve_in_parallel() -> list[Tensor]:
 @pytest.mark.usefixtures("two_threads")
 def test_plain_threads_give_the_bits_of_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = solve_in_parallel()
-    monkeypatch.setattr(threads, "_team_runner", lambda: None)
+    monkeypatch.setattr(threads, "_team_runner", lambda: 0)
     for plain, own in zip(solve_in_parallel(), expected, strict=True):
         assert torch.equal(plain, own)
 
 
 @pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize("own_pool", [False, True])
-def test_an_error_on_a_worker_reaches_the_caller(
-    own_pool: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(low: int, high: int) -> None:
-        raise ValueError(f"piece {low}")
-
-    if own_pool:
-        monkeypatch.setattr(threads, "_team_runner", lambda: None)
-    with pytest.raises(ValueError, match="piece"):
-        threads.run_on_threads(fail, [(0, 1), (1, 2)])
-
-
-@pytest.mark.parametrize(("length", "multiple"), [(1, 1), (7, 1), (64, 32), (65, 32), (5, 64)])
-def test_spans_cover_everything_once(length: int, multiple: int) -> None:
-    pieces = threads.spans(length, work=1 << 30, multiple=multiple)
+@pytest.mark.parametrize(
+    ("length", "multiple", "least"),
+    [(0, 1, 1), (1, 1, 1), (7, 1, 1), (7, 1, 4), (64, 32, 64), (65, 32, 1), (5, 64, 1)],
+)
+def test_spans_cover_everything_once(length: int, multiple: int, least: int) -> None:
+    pieces = threads.spans(length, work=1 << 30, multiple=multiple, least=least).tolist()
     assert [v for low, high in pieces for v in range(low, high)] == list(range(length))
     assert all(low % multiple == 0 for low, _ in pieces)
-    assert len(pieces) <= torch.get_num_threads()
+    assert len(pieces) <= 2 or all(high - low >= least for low, high in pieces)
 
 
 def test_a_kernel_compiles_where_nothing_can_be_cached() -> None:

@@ -12,10 +12,11 @@ from torch import Tensor
 from myosotis.tree import Tree
 
 __all__ = [
-    "address",
+    "addresses",
     "empty",
     "in_memory",
     "own_rows",
+    "rows_in_memory",
     "systems_of",
     "tree_arrays",
     "unit_of",
@@ -32,6 +33,25 @@ _ALIGNMENT = 64  # bytes, a cache line, as torch aligns its own tensors
 def in_memory(t: Tensor) -> Tensor:
     """The tensor as a kernel may read it: contiguous, and no conjugation or sign left to apply."""
     return t.resolve_conj().resolve_neg().contiguous()
+
+
+def rows_in_memory(t: Tensor) -> tuple[Tensor, int]:
+    """The tensor (…, rows, h), or a copy, and how many rows lie from one matrix to the next.
+
+    All rows lie side by side, but the last ones of each matrix may have been left out.
+    """
+    t = t.resolve_conj().resolve_neg()
+    if t.is_contiguous():
+        return t, t.shape[-2]
+    apart, rest = divmod(t.stride(-3), t.shape[-1]) if t.ndim > 2 else (0, 0)
+    full = (*t.shape[:-2], apart, t.shape[-1])
+    if apart >= t.shape[-2] and not rest and t.stride() == _contiguous_strides(full):
+        return t, apart
+    return t.contiguous(), t.shape[-2]
+
+
+def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def empty(like: Tensor) -> Tensor:
@@ -80,9 +100,9 @@ def unsigned(*values: int) -> tuple[np.uint64, ...]:
     return tuple(np.uint64(value) for value in values)
 
 
-def address(t: Tensor, element: int = 0) -> np.uint64:
-    """Where in memory an element of a contiguous tensor lies."""
-    return np.uint64(t.data_ptr() + element * t.element_size())
+def addresses(*tensors: Tensor) -> tuple[np.uint64, ...]:
+    """Where in memory the first elements lie."""
+    return tuple(np.uint64(t.data_ptr()) for t in tensors)
 
 
 def width_of(t: Tensor) -> int:

@@ -11,7 +11,7 @@ from myosotis.linalg.kernels import dense
 from myosotis.linalg.kernels import diagonal as scalar
 from myosotis.linalg.plan import Plan
 
-__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "substitute"]
+__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "solve", "substitute"]
 
 
 def factorize(plan: Plan, blocks: Blocks, diagonal: bool) -> list[Tensor]:
@@ -29,8 +29,14 @@ def substitute(
 ) -> Tensor:
     """Solve T x = u, or T^H x = u, for x."""
     if diagonal:
-        return scalar.substitute(plan.tree, factor, u, adjoint)
+        return scalar.substitute(plan.tree, blocks, factor, u, adjoint)
     return dense.substitute(plan.tree, blocks, factor, u, adjoint)
+
+
+def solve(plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
+    """Solve T x = u; the blocks may lack some of the first batch axes of u."""
+    tree = plan.tree
+    return scalar.solve(tree, blocks, u) if diagonal else dense.solve(tree, blocks, u)
 
 
 def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:

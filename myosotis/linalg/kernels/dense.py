@@ -10,30 +10,45 @@ from torch import Tensor
 
 from myosotis.linalg.algebra import DENSE
 from myosotis.linalg.apply import Blocks
-from myosotis.linalg.kernels import dense_sweeps
-from myosotis.linalg.kernels.arguments import in_memory, systems_of, tree_arrays, unsigned
+from myosotis.linalg.kernels import dense_sweeps, interleaved_sweeps
+from myosotis.linalg.kernels.arguments import (
+    addresses,
+    in_memory,
+    rows_in_memory,
+    systems_of,
+    tree_arrays,
+    unit_of,
+    unsigned,
+)
 from myosotis.linalg.kernels.threads import run_on_threads, spans
+from myosotis.linalg.kernels.vectors import LANES
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
-__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "substitute"]
+__all__ = ["empty_factor", "factorize", "gradients", "slogdet", "solve", "substitute"]
 
-_COLUMNS = 16  # right-hand sides of one matrix that are solved side by side
+_LEAST_INTERLEAVED = 8  # systems: with fewer, most of the vectors would be idle
 
 
 def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
-    """[LU of Â with inverted diagonal, its row exchanges counted from 0, −Â⁻¹ B]."""
+    """[LU of Â with inverted diagonal, its row exchanges counted from 0, Â⁻¹ B]."""
     A, B, C = blocks
-    lu, down = _copy(A), B.new_empty(B.shape)
-    swaps = torch.empty(A.shape[:-1], dtype=torch.int32)
+    lu, down, C = _copy(A), _copy(B), in_memory(C)
+    d, E = A.shape[-1], B.shape[-3]
+    swaps = torch.empty(A.shape[:-1], dtype=torch.int64)
     singular = torch.zeros(A.shape[:-2], dtype=torch.bool)
-    arrays = [_flat(t) for t in (lu, B, C, down, swaps, singular)]
-    block = (0,) * A.shape[-1]
-
-    def eliminate(first: int, last: int) -> None:
-        dense_sweeps.eliminate(tree_arrays(tree), block, *arrays, *unsigned(first, last))
-
-    run_on_threads(eliminate, spans(prod(A.shape[:-3]), A.numel() * len(block)))
+    run_on_threads(
+        dense_sweeps.eliminate,
+        spans(prod(A.shape[:-3]), A.numel() * d),
+        tree_arrays(tree),
+        unit_of(A.dtype),
+        _flat(lu),
+        _flat(down),
+        addresses(lu, down, C),
+        unsigned(E, d, A.element_size()),
+        _flat(swaps).view(np.uint64),
+        _flat(singular),
+    )
     raise_if_singular(tree, singular.movedim(-1, 0), diagonal=False, ordered=True)
     return [lu, swaps, down]
 
@@ -41,7 +56,7 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
 def empty_factor(blocks: Blocks) -> list[Tensor]:
     """Uninitialised tensors of the shapes that `factorize` returns."""
     A, B, _ = blocks
-    swaps = A.new_empty(A.shape[:-1], dtype=torch.int32)
+    swaps = A.new_empty(A.shape[:-1], dtype=torch.int64)
     return [A.new_empty(A.shape), swaps, B.new_empty(B.shape)]
 
 
@@ -49,21 +64,55 @@ def substitute(
     tree: Tree, blocks: Blocks, factor: list[Tensor], u: Tensor, adjoint: bool
 ) -> Tensor:
     """Solve T x = u, or T^H x = u, for x. u (*batch, L, d, r)."""
-    lu, swaps, down = factor
-    shared = prod(lu.shape[:-3]) == 1
-    x, system = _side_by_side(u) if shared else _one_by_one(u, lu)
-    arrays = [_flat(t) for t in (lu, swaps, blocks[2], down, x)]
-    block, columns = (0,) * u.shape[-2], (0,) * x.shape[-1]
-    sweep = dense_sweeps.substitute_adjoint if adjoint else dense_sweeps.substitute
+    lu, swaps, down = (in_memory(t) for t in factor)
+    u, C = in_memory(u), in_memory(blocks[2])
+    x = torch.empty_like(u)
+    d, r = u.shape[-2:]
+    sides = prod(u.shape[:-3]) * r
+    n = LANES if prod(lu.shape[:-3]) == 1 and sides > 1 else 1
+    run_on_threads(
+        dense_sweeps.substitute_adjoint if adjoint else dense_sweeps.substitute,
+        spans(sides, x.numel() * d, multiple=n),
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        systems_of(lu.shape[:-3], u.shape[:-3]),
+        addresses(lu, C, down),
+        unsigned(C.shape[-3], d, r, n, u.element_size()),
+        _flat(swaps).view(np.uint64),
+        _flat(u),
+        _flat(x),
+    )
+    return x
 
-    def solve(first: int, last: int) -> None:
-        sweep(tree_arrays(tree), block, columns, system, *arrays, *unsigned(first, last))
 
-    run_on_threads(solve, spans(len(system), x.numel() * len(block)))
-    r = u.shape[-1]
-    solutions = x.movedim(-1, 1).flatten(0, 1)  # (number of right-hand sides, L, d)
-    solutions = solutions[: prod(u.shape[:-3]) * r]
-    return solutions.view(*u.shape[:-3], r, *u.shape[-3:-1]).movedim(-3, -1).contiguous()
+def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
+    """Solve T x = u. u (*batch, L, d, r); the blocks may lack some of its first axes."""
+    if prod(blocks[0].shape[:-3]) == prod(u.shape[:-3]) >= _LEAST_INTERLEAVED:
+        x = _solve_interleaved(tree, blocks, u)
+        if x is not None:
+            return x
+    return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
+
+
+def _solve_interleaved(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
+    """Many systems side by side; None if a pivot is zero, which is for `factorize` to report."""
+    u = in_memory(u)
+    x = torch.empty_like(u)
+    matrices = [_spaced(t) for t in blocks]
+    singular = np.zeros(1, dtype=np.uint8)
+    run_on_threads(
+        interleaved_sweeps.solve,
+        spans(prod(u.shape[:-3]), u.numel() * u.shape[-2], multiple=LANES),
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        tuple(array for array, _ in matrices),
+        unsigned(*(apart for _, apart in matrices)),
+        _flat(u),
+        _flat(x),
+        unsigned(tree.num_edges, *u.shape[-2:]),
+        singular,
+    )
+    return None if singular[0] else x
 
 
 def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks:
@@ -71,13 +120,9 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
     A, B, C = (t.new_zeros(t.shape) for t in blocks)
     system = systems_of(A.shape[:-3], left.shape[:-3])
     arrays = [_flat(t) for t in (left, right, A, B, C)]
-    block, (r,) = (0,) * A.shape[-1], unsigned(left.shape[-1])
-
-    def outer(first: int, last: int) -> None:
-        parent = tree_arrays(tree)[0]
-        dense_sweeps.outer(parent, block, r, system, *arrays, *unsigned(first, last))
-
-    run_on_threads(outer, spans(tree.num_nodes, left.numel() * len(block)))
+    sizes = unsigned(*left.shape[-2:])
+    pieces = spans(tree.num_nodes, left.numel() * A.shape[-1])
+    run_on_threads(dense_sweeps.outer, pieces, tree_arrays(tree)[0], sizes, system, *arrays)
     return A, B, C
 
 
@@ -90,23 +135,12 @@ def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
     return sign.prod(-1), logabs.sum(-1)
 
 
-def _side_by_side(u: Tensor) -> tuple[Tensor, NDArray[np.uint64]]:
-    """Right-hand sides of one matrix in groups of columns, (groups, L, d, columns), zeros added."""
-    L, d, r = u.shape[-3:]
-    width = _COLUMNS if prod(u.shape[:-3]) * r > 1 else 1
-    sides = u.movedim(-1, -3).reshape(-1, L, d)  # (number of right-hand sides, L, d)
-    groups = -(-len(sides) // width)
-    x = torch.zeros(groups * width, L, d, dtype=u.dtype)
-    x[: len(sides)] = sides
-    x = x.view(groups, width, L, d).movedim(1, -1).contiguous()
-    return x, np.zeros(groups, dtype=np.uint64)
-
-
-def _one_by_one(u: Tensor, lu: Tensor) -> tuple[Tensor, NDArray[np.uint64]]:
-    """Every right-hand side by itself, (number of right-hand sides, L, d, 1), and its matrix."""
-    L, d, r = u.shape[-3:]
-    x = _copy(u.movedim(-1, -3).reshape(-1, L, d, 1))
-    return x, np.repeat(systems_of(lu.shape[:-3], u.shape[:-3]), r)
+def _spaced(blocks: Tensor) -> tuple[NDArray[Any], int]:
+    """Blocks (*batch, n, d, d) as a flat array; elements from one matrix to the next."""
+    t, rows = rows_in_memory(blocks.flatten(-2))
+    apart = rows * t.shape[-1]
+    span = (prod(t.shape[:-2]) - 1) * apart + t.shape[-2] * t.shape[-1]
+    return t.as_strided((span,), (1,)).numpy(), apart
 
 
 def _copy(t: Tensor) -> Tensor:

@@ -1,25 +1,29 @@
 """Diagonal blocks: from tensors to the compiled sweeps and back."""
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from myosotis.linalg.apply import Blocks
-from myosotis.linalg.kernels import diagonal_sweeps, scalar_sweeps
+from myosotis.linalg.kernels import diagonal_sweeps, fused_sweeps, onesided, scalar_sweeps
 from myosotis.linalg.kernels.arguments import (
-    address,
+    addresses,
     empty,
     in_memory,
     own_rows,
+    rows_in_memory,
     systems_of,
     tree_arrays,
     unit_of,
     unsigned,
     width_of,
 )
+from myosotis.linalg.kernels.pieces import GROUP, systems_or_channels
 from myosotis.linalg.kernels.threads import run_on_threads, spans
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
@@ -30,36 +34,37 @@ __all__ = [
     "factorize",
     "gradients",
     "slogdet",
+    "solve",
     "solve_sweep",
     "substitute",
 ]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
-_GROUP = 8  # systems that go through the tree together; flat between 4 and 12 when measured
+_KEPT = 1 << 20  # bytes that may be kept for each of two rows a node during a solve
+_TILE = 32  # channels that go through a larger tree together
 CHUNK = 64  # nodes whose gradients are summed together
-_CHANNELS = 32  # channels are split between threads at multiples of this
 
 
 def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
-    """[1/â, −b/â, −c/â], each in the shape of its block."""
-    a, b, c = (in_memory(t) for t in blocks)
-    inverse, down, up = empty(a).copy_(a), empty(b), empty(c)
-    (L, H), E = a.shape[-2:], b.shape[-2]
-
-    def eliminate(low: int, high: int, first: int, last: int) -> bool:
-        if H == 1:
-            flat = [t.view(-1).numpy() for t in (b, c, inverse, down, up)]
-            singular = scalar_sweeps.eliminate(tree_arrays(tree), *flat, *unsigned(first, last))
-        else:
-            tables = tuple(address(t, low) for t in (inverse, b, c, down, up))
-            sizes = unsigned(E, width_of(a), H, low, high, first, last)
-            arguments = tree_arrays(tree), unit_of(a.dtype), tables, inverse.view(-1).numpy()
-            singular = diagonal_sweeps.eliminate(*arguments, *sizes)
-        return bool(singular)
-
-    if any(_over_systems_or_channels(eliminate, prod(a.shape[:-2]), L, H)):
-        singular = ~inverse.isfinite()
-        raise_if_singular(tree, singular.movedim(-2, 0), diagonal=True, ordered=True)
+    """[1/â, −b/â, −c/â], each in the shape of its block; see `onesided` for b = 0."""
+    if onesided.is_zero(blocks[1]):
+        return onesided.factorize(tree, blocks)
+    a, (b, b_rows), (c, c_rows) = in_memory(blocks[0]), *map(rows_in_memory, blocks[1:])
+    inverse, down, up = empty(a), empty(b), empty(c)
+    singular = np.zeros(1, dtype=np.uint8)
+    if a.shape[-1] == 1:
+        inverse.copy_(a)
+        flat = [in_memory(t).view(-1).numpy() for t in (b, c, inverse, down, up)]
+        pieces = spans(prod(a.shape[:-2]), a.numel())
+        run_on_threads(scalar_sweeps.eliminate, pieces, tree_arrays(tree), *flat, singular)
+    else:
+        tables = addresses(a, b, c, inverse, down, up)
+        sizes = unsigned(b.shape[-2], b_rows, c_rows), unsigned(width_of(a), a.element_size())
+        arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, singular
+        run_on_threads(diagonal_sweeps.eliminate, systems_or_channels(a), *arguments)
+    if singular[0]:
+        zeros = ~inverse.isfinite()
+        raise_if_singular(tree, zeros.movedim(-2, 0), diagonal=True, ordered=True)
     return [inverse, down, up]
 
 
@@ -68,15 +73,62 @@ def empty_factor(blocks: Blocks) -> list[Tensor]:
     return [t.new_empty(t.shape) for t in blocks]
 
 
-def substitute(tree: Tree, factor: list[Tensor], u: Tensor, adjoint: bool) -> Tensor:
+def substitute(
+    tree: Tree, blocks: Blocks, factor: list[Tensor], u: Tensor, adjoint: bool
+) -> Tensor:
     """Solve T x = u, or T^H x = u, for x. u (*batch, L, h)."""
     inverse, down, up = factor
+    if onesided.is_zero(down) and onesided.is_zero(up):
+        return onesided.substitute(tree, inverse, blocks[2], u, adjoint)
     if adjoint:
         down, up = up, down
     if u.shape[-1] == 1:
         return _scalar_sweep(tree, (inverse, down, up), adjoint, u)
     sign = -1 if adjoint else 1
     return solve_sweep(tree, (inverse, down, up), (sign, sign, sign), own_rows(tree), u)
+
+
+def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
+    """Solve T x = u. u (*batch, L, h); the blocks may lack some of its first axes."""
+    shared = blocks[0].shape[-1] == 1 or prod(blocks[0].shape[:-2]) < prod(u.shape[:-2])
+    if not shared and not onesided.is_zero(blocks[1]):
+        x = _solve_fused(tree, blocks, u)
+        if x is not None:
+            return x
+    return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
+
+
+def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
+    """Systems with coefficients of their own; None if a pivot is zero: `factorize` reports it."""
+    a, (b, b_rows), (c, c_rows) = in_memory(blocks[0]), *map(rows_in_memory, blocks[1:])
+    u = in_memory(u)
+    x = empty(u)
+    singular = np.zeros(1, dtype=np.uint8)
+    run_on_threads(
+        fused_sweeps.solve,
+        systems_or_channels(u),
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        addresses(a, b, c, u, x),
+        unsigned(tree.num_edges, b_rows, c_rows),
+        unsigned(width_of(u), u.element_size()),
+        np.uint64(_tile(u)),
+        _past_caches(x),
+        singular,
+    )
+    return None if singular[0] else x
+
+
+def _tile(u: Tensor) -> int:
+    """Channels of a solution that go through the tree together: all, if that is cheap to keep."""
+    L, channels = u.shape[-2:]
+    return channels if L * width_of(u) <= _KEPT else _TILE
+
+
+def _past_caches(x: Tensor) -> bool:
+    """Whether rows of x may and should be written past the caches."""
+    aligned = width_of(x) % 64 == 0 and x.data_ptr() % 64 == 0
+    return aligned and x.numel() * x.element_size() >= _LARGE
 
 
 def solve_sweep(
@@ -88,25 +140,24 @@ def solve_sweep(
     where its sign is −1. u (*batch, L, h).
     """
     u = in_memory(u)
-    L, H = u.shape[-2:]
     inverse, down, up = (in_memory(t) for t in tables)
     x = empty(u)
+    one = None if inverse.shape[-1] == u.shape[-1] else True
     system = systems_of(inverse.shape[:-2], u.shape[:-2])
-    sizes = unsigned(inverse.shape[-2], down.shape[-2], width_of(inverse))
-    one = None if inverse.shape[-1] == H else True
-    aligned = width_of(u) % 64 == 0 and x.data_ptr() % 64 == 0
-    away = aligned and x.numel() * x.element_size() >= _LARGE
-    unit = unit_of(u.dtype)
-    unit_signs = tuple(unit.real.dtype.type(sign) for sign in signs)
-
-    def sweep(low: int, high: int, first: int, last: int) -> None:
-        tables = tuple(address(t, 0 if one else low) for t in (inverse, down, up))
-        sharing, ends = (system, rows, *sizes, one), (address(u, low), address(x, low))
-        numbers = unsigned(width_of(u), high - low, first, last, _GROUP)
-        arguments = tree_arrays(tree), unit, tables, sharing, unit_signs
-        diagonal_sweeps.sweep(*arguments, *ends, *numbers, away)
-
-    _over_systems_or_channels(sweep, prod(u.shape[:-2]), L, H)
+    sharing = (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one)
+    run_on_threads(
+        diagonal_sweeps.sweep,
+        systems_or_channels(u),
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        addresses(inverse, down, up),
+        sharing,
+        _signs(u.dtype, signs),
+        addresses(u, x),
+        unsigned(width_of(inverse), width_of(u), u.element_size()),
+        np.uint64(GROUP),
+        _past_caches(x),
+    )
     return x
 
 
@@ -115,12 +166,8 @@ def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tenso
     x = in_memory(u).clone()
     system = systems_of(tables[0].shape[:-2], u.shape[:-2])
     inverse, down, up, solution = (in_memory(t).view(-1).numpy() for t in (*tables, x))
-
-    def sweep(first: int, last: int) -> None:
-        arguments = tree_arrays(tree), system, inverse, down, up, adjoint, solution
-        scalar_sweeps.sweep(*arguments, *unsigned(first, last))
-
-    run_on_threads(sweep, spans(len(system), u.numel()))
+    arguments = tree_arrays(tree), system, inverse, down, up, adjoint, solution
+    run_on_threads(scalar_sweeps.sweep, spans(len(system), u.numel()), *arguments)
     return x
 
 
@@ -129,17 +176,16 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
     left, right = in_memory(left), in_memory(right)
     (L, H), E = left.shape[-2:], blocks[1].shape[-2]
     products = [t.new_zeros(*t.shape[:-1], H) for t in blocks]
-    addresses = tuple(address(t) for t in products)
-    system = systems_of(blocks[0].shape[:-2], left.shape[:-2])
-    ends = address(left), address(right)
-
-    def outer(first: int, last: int) -> None:
-        sizes = unsigned(E, width_of(left), H, first, last, CHUNK)
-        diagonal_sweeps.outer(
-            tree_arrays(tree)[0], unit_of(left.dtype), system, *ends, addresses, *sizes
-        )
-
-    run_on_threads(outer, spans(L, left.numel(), CHUNK))
+    run_on_threads(
+        diagonal_sweeps.outer,
+        spans(L, left.numel(), least=CHUNK),
+        tree_arrays(tree)[0],
+        unit_of(left.dtype),
+        systems_of(blocks[0].shape[:-2], left.shape[:-2]),
+        addresses(left, right),
+        addresses(*products),
+        *unsigned(E, width_of(left), H, CHUNK),
+    )
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C
 
@@ -150,13 +196,8 @@ def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
     return inverse.conj().sgn().prod(-2), -inverse.abs().log().sum(-2)
 
 
-def _over_systems_or_channels(task: Any, systems: int, L: int, H: int) -> list[Any]:
-    """Run task(low channel, high channel, first system, last system) on all threads.
-
-    Whole systems are dealt out if there are enough of them, blocks of channels otherwise.
-    """
-    pieces = spans(systems, systems * L * H)
-    if len(pieces) > 1 or systems > 1:
-        return run_on_threads(lambda first, last: task(0, H, first, last), pieces)
-    pieces = spans(H, systems * L * H, _CHANNELS)
-    return run_on_threads(lambda low, high: task(low, high, 0, systems), pieces)
+@lru_cache(maxsize=64)
+def _signs(dtype: torch.dtype, signs: tuple[int, int, int]) -> tuple[Any, ...]:
+    """The signs as real numbers of the precision of `dtype`."""
+    real = unit_of(dtype).real.dtype.type
+    return tuple(real(sign) for sign in signs)

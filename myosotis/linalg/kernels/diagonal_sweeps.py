@@ -12,87 +12,101 @@ channel, and indices are unsigned, so that a kernel does nothing but add and mul
 `unit` is any number of the dtype; `sign` is −1 where a coefficient enters conjugated.
 """
 
-from numba import types, uintp
-from numba.extending import overload
+from numba import uintp
 
 from myosotis.linalg.kernels.compile import kernel
-from myosotis.linalg.kernels.rows import combine, combine_away, fence, reduce
+from myosotis.linalg.kernels.rows import combine, combine_away, fence, invert, reduce
+from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["eliminate", "factored_outer", "outer", "reciprocal", "sweep"]
+__all__ = ["eliminate", "factored_outer", "outer", "sweep"]
 
 
 @kernel
-def eliminate(tree, unit, tables, pivots, edges, width, H, low, high, first, last):
-    """inverse = 1/â, down = −b/â, up = −c/â in channels low … high of systems first … last.
+def eliminate(team, pieces, *arguments):
+    """inverse = 1/â, down = −b/â, up = −c/â, in the channels and systems of each piece.
 
-    tables: addresses of channel `low` of inverse, which holds a at first, b, c, down and up;
-    pivots: the table of inverses once more, as a flat array. Returns whether a pivot was zero.
+    Arguments: tree; unit; tables (a, b, c, inverse, down, up); (E, rows between systems of b,
+    of c); (bytes of a row, of a number); `singular`, whose element becomes 1 if a pivot is zero.
     """
+    deal_out(team, pieces, eliminate_piece, arguments)
+
+
+@kernel
+def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, singular, i):
+    low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
     _, first_child, num_children, _ = tree
-    inverse, b, c, down, up = tables
-    L, n, singular = uintp(num_children.size), high - low, False
+    a, b, c, inverse, down, up = tables
+    edges, b_rows, c_rows = sizes
+    width, item = sizes_in_bytes
+    L, n, offset = uintp(num_children.size), high - low, low * item
     for s in range(first, last):
         for v in range(L):
-            pivot, edge = (s * L + v) * width, (s * edges + v) * width
-            child = (s * edges + first_child[v]) * width
-            for _ in range(num_children[v]):
-                term = (c + child, down + child, unit.real)
-                combine(unit, inverse + pivot, inverse + pivot, n, (term,), None)
-                child += width
-            at = (s * L + v) * H
-            singular |= invert(pivots, at + low, at + high)
+            source, pivot = a + (s * L + v) * width + offset, inverse + (s * L + v) * width + offset
+            child = first_child[v]
+            c_row, down_row = c + (s * c_rows + child) * width, down + (s * edges + child) * width
+            family = (c_row + offset, down_row + offset, num_children[v])
+            source = collect(unit, pivot, source, n, family, width)
             if v < edges:
-                reduce(unit, down + edge, None, n, ((b + edge, inverse + pivot, unit.real),))
-                reduce(unit, up + edge, None, n, ((c + edge, inverse + pivot, unit.real),))
-    return singular
+                edge, below = (s * edges + v) * width + offset, v * width + offset
+                b_row, c_row = b + s * b_rows * width + below, c + s * c_rows * width + below
+                zero = invert(unit, pivot, source, n, ((b_row, down + edge), (c_row, up + edge)))
+            else:
+                zero = invert(unit, pivot, source, n, ())
+            if zero:
+                singular[0] = 1
 
 
 @kernel
-def invert(pivots, low, high):
-    """1/pivot in place; whether one of them was zero."""
-    row, zeros = pivots[low:high], 0
-    for z in row:
-        zeros += z == 0
-    for i in range(row.size):
-        row[i] = reciprocal(row[i])
-    return zeros > 0
+def collect(unit, out, start, n, family, width):
+    """out = start + Σ_c coefficient_c · value_c over rows side by side, four at a time.
 
-
-def reciprocal(z):
-    """1/z, for complex numbers scaled so that no square over- or underflows."""
-    raise NotImplementedError
-
-
-@overload(reciprocal, inline="always")
-def _reciprocal(z):
-    if not isinstance(z, types.Complex):
-        return lambda z: 1 / z
-
-    def complex_reciprocal(z):
-        scale = 1 / max(abs(z.real), abs(z.imag))
-        re, im = z.real * scale, z.imag * scale
-        factor = scale / (re * re + im * im)
-        return complex(re * factor, -im * factor)
-
-    return complex_reciprocal
+    family: (address of the first coefficient, of the first value, how many). Returns where the
+    sum is: at `out`, or at `start` if there is nothing to add.
+    """
+    c, v, left = family
+    one, zero, four = unit.real, uintp(0), uintp(4)
+    while left != zero:
+        if left >= four:
+            c1, c2, c3 = c + width, c + uintp(2) * width, c + uintp(3) * width
+            v1, v2, v3 = v + width, v + uintp(2) * width, v + uintp(3) * width
+            terms = ((c, v, one), (c1, v1, one), (c2, v2, one), (c3, v3, one))
+            combine(unit, out, start, n, terms, None)
+            c, v, left = c3 + width, v3 + width, left - four
+        else:
+            combine(unit, out, start, n, ((c, v, one),), None)
+            c, v, left = c + width, v + width, left - uintp(1)
+        start = out
+    return start
 
 
 @kernel
-def sweep(tree, unit, tables, sharing, signs, u, x, width, n, first, last, group, away):
-    """Solve systems first … last in n channels, `group` systems at a time.
+def sweep(team, pieces, *arguments):
+    """Solve the systems of each piece, in its channels, `group` systems at a time.
 
         up      ũ_p = u_p + Σ_c up_c ũ_c
         down    x_v = inverse_v ũ_v + down_v x_p
 
-    tables: addresses of inverse, down, up; sharing: (system, row, pivot_rows, edge_rows, bytes of a
-    row, None unless a row is one number for all channels); signs: those of inverse, down, up. A
-    group goes through the tree together, so that coefficients which its systems share are read
-    from memory once. Within a level nodes ascend both ways: memory is fetched ahead upwards only.
+    Arguments: tree; unit; addresses of inverse, down, up; sharing (system, row, pivot_rows,
+    edge_rows, None unless a row is one number for all channels); signs of inverse, down, up;
+    addresses of u, x; (bytes of a row of coefficients, of u, of a number); group; away. A group
+    goes through the tree together, so that coefficients which its systems share are read from
+    memory once. Within a level nodes ascend both ways: memory is fetched ahead upwards only.
     away: whether leaves are written past the caches; their rows must then be aligned.
     """
+    deal_out(team, pieces, sweep_piece, arguments)
+
+
+@kernel
+def sweep_piece(pieces, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, group, away, i):
+    low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
+    step, width, item = sizes_in_bytes
+    system, row, pivot_rows, edge_rows, one = sharing
+    n, offset = high - low, low * item
+    u, x = ends[0] + offset, ends[1] + offset
     parent, first_child, num_children, levels = tree
     inverse, down, up = tables
-    system, row, pivot_rows, edge_rows, step, one = sharing
+    if one is None:
+        inverse, down, up = inverse + offset, down + offset, up + offset
     L, zero = uintp(parent.size), uintp(0)
     for g in range(first, last, group):
         stop = min(g + group, last)
@@ -148,12 +162,20 @@ def receive(family, num_children, row, unit, table, u, x, width, n):
 
 
 @kernel
-def outer(parent, unit, system, left, right, products, edges, width, n, first, last, chunk):
+def outer(team, pieces, *arguments):
     """Subtract left_v right_v^H, left_v right_p^H, left_p right_v^H, summed over systems.
 
-    For nodes first … last, `chunk` at a time: within a chunk every system is read in one piece.
-    products: addresses of the three tables (·, L, H), (·, edges, H), (·, edges, H).
+    For the nodes of each piece, `chunk` at a time: within a chunk every system is read in one go.
+    Arguments: parent; unit; system; addresses of left, right; addresses of the three tables
+    (·, L, H), (·, edges, H), (·, edges, H); edges; bytes of a row; number of channels; chunk.
     """
+    deal_out(team, pieces, outer_piece, arguments)
+
+
+@kernel
+def outer_piece(pieces, parent, unit, system, ends, products, edges, width, n, chunk, i):
+    first, last = pieces[i, 0], pieces[i, 1]
+    left, right = ends
     diagonal, lower, upper = products
     L, conjugate = uintp(parent.size), -unit.real
     for begin in range(first, last, chunk):
@@ -172,17 +194,24 @@ def outer(parent, unit, system, left, right, products, edges, width, n, first, l
 
 
 @kernel
-def factored_outer(parent, unit, sharing, tables, sums, scratch, width, n, first, last, chunk):
-    """η̄_v right_p + left_p ξ̄_v and −η_v ξ̄_v of nodes first … last, summed over systems.
+def factored_outer(team, pieces, *arguments):
+    """η̄_v right_p + left_p ξ̄_v and −η_v ξ̄_v of the nodes of each piece, summed over systems.
 
-    ξ_v = right_v − ā_v right_p, η_v = left_v − ā_v left_p; sharing: (system, row, rows) of the
-    table a; tables: addresses of a, left, right; sums: of the two tables (·, L, H); scratch: of
-    two rows.
+    ξ_v = right_v − ā_v right_p, η_v = left_v − ā_v left_p. Arguments: parent; unit; sharing
+    (system, row, rows) of the table a; addresses of a, left, right; of the two tables of sums
+    (·, L, H); of two rows of scratch for each piece; bytes of a row; number of channels; chunk.
     """
+    deal_out(team, pieces, factored_outer_piece, arguments)
+
+
+@kernel
+def factored_outer_piece(pieces, parent, unit, sharing, tables, sums, scratch, width, n, chunk, i):
+    first, last = pieces[i, 0], pieces[i, 1]
     system, row, rows = sharing
     a, left, right = tables
     edge_sums, pivot_sums = sums
-    xi, eta = scratch, scratch + width
+    xi = scratch + uintp(2) * i * width
+    eta = xi + width
     L, conjugate = uintp(parent.size), -unit.real
     for begin in range(first, last, chunk):
         end = min(begin + chunk, last)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from myosotis.linalg.kernels import diagonal_sweeps
 from myosotis.linalg.kernels.arguments import (
-    address,
+    addresses,
     in_memory,
     systems_of,
     tree_arrays,
@@ -42,16 +42,19 @@ def gradients(
     table = in_memory(a.expand(*a.shape[:-1], H))
     a_sum, d_sum = (x.new_zeros(*a.shape[:-2], L, H) for _ in range(2))
     system = systems_of(a.shape[:-2], x.shape[:-2])
-    sharing = (system, _unsigned_rows(rows), *unsigned(a.shape[-2]))
-    parent, unit = tree_arrays(tree)[0], unit_of(x.dtype)
-
-    def outer(first: int, last: int) -> None:
-        scratch = x.new_empty(2, H)
-        addresses = (address(table), address(lam), address(x)), (address(a_sum), address(d_sum))
-        sizes = unsigned(width_of(x), H, first, last, CHUNK)
-        diagonal_sweeps.factored_outer(parent, unit, sharing, *addresses, address(scratch), *sizes)
-
-    run_on_threads(outer, spans(L, x.numel(), CHUNK))
+    pieces = spans(L, x.numel(), least=CHUNK)
+    scratch = x.new_empty(len(pieces), 2, H)
+    run_on_threads(
+        diagonal_sweeps.factored_outer,
+        pieces,
+        tree_arrays(tree)[0],
+        unit_of(x.dtype),
+        (system, _unsigned_rows(rows), *unsigned(a.shape[-2])),
+        addresses(table, lam, x),
+        addresses(a_sum, d_sum),
+        *addresses(scratch),
+        *unsigned(width_of(x), H, CHUNK),
+    )
     a_table, d_table = (_collect(t, rows, table) for t in (a_sum, d_sum))
     return (a_table * d).sum_to_size(a.shape), d_table.real.sum_to_size(d.shape)
 

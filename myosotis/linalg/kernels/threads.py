@@ -10,67 +10,64 @@ not depend on it.
 
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from itertools import count, pairwise
-from typing import Any, TypeVar
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-__all__ = ["run_on_threads", "spans"]
+__all__ = ["Pieces", "run_on_threads", "spans"]
 
-_SMALL = 1 << 18  # elements of work below which a second thread costs more than it brings
-_TeamBody = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+Pieces = NDArray[np.uint64]  # (number of pieces, numbers that describe one)
 
-Result = TypeVar("Result")
+_SMALL = 1 << 16  # elements of work below which a second thread costs more than it brings
+_PIECES = 4  # for each thread, where there is enough to cut
 
 
-def spans(length: int, work: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """Cut 0 … length into one span per thread, nearly equal and at multiples of `multiple`."""
-    parts = torch.get_num_threads() if work > _SMALL else 1
+def spans(length: int, work: int, *, multiple: int = 1, least: int = 1) -> Pieces:
+    """Cut 0 … length into nearly equal pieces (low, high), at multiples of `multiple`.
+
+    There is at least one for each thread, if `work` is worth it, and there are more as long as
+    none becomes shorter than `least`.
+    """
+    threads = torch.get_num_threads() if work > _SMALL else 1
+    return _spans(length, threads, multiple, least)
+
+
+@lru_cache(maxsize=256)
+def _spans(length: int, threads: int, multiple: int, least: int) -> Pieces:
+    parts = max(threads, min(_PIECES * threads, length // least)) if threads > 1 else 1
     blocks = -(-length // multiple)
-    cuts = [min(length, (blocks * i // parts) * multiple) for i in range(parts)] + [length]
-    return [(low, high) for low, high in pairwise(cuts) if low < high]
+    inner = [(blocks * i // parts) * multiple for i in range(parts)]
+    cuts = np.unique(np.array([*inner, length], dtype=np.uint64))
+    return np.ascontiguousarray(np.stack([cuts[:-1], cuts[1:]], axis=1))
 
 
-def run_on_threads(
-    task: Callable[[int, int], Result], pieces: Sequence[tuple[int, int]]
-) -> list[Result]:
-    """Run task(low, high) on all pieces at once; the results in the order of the pieces."""
-    if len(pieces) < 2:
-        return [task(*piece) for piece in pieces]
-    parallel = _team_runner()
-    if parallel is None:
-        pool = _workers(os.getpid(), len(pieces))
-        return list(pool.map(lambda piece: task(*piece), pieces))
-    done: dict[int, Result] = {}
-    failed: list[BaseException] = []
-    turn = count()
-
-    def body(_: int | None) -> None:
-        try:
-            while (i := next(turn)) < len(pieces):
-                done[i] = task(*pieces[i])
-        except BaseException as error:
-            failed.append(error)
-
-    parallel(_TeamBody(body), None, len(pieces), 0)
-    if failed:
-        raise failed[0]
-    return [done[i] for i in range(len(pieces))]
+def run_on_threads(kernel: Callable[..., Any], pieces: Pieces, *arguments: Any) -> None:
+    """Call kernel(team, pieces, *arguments), which deals the pieces out to the team."""
+    runner = _team_runner()
+    threads = min(len(pieces), torch.get_num_threads())
+    if threads < 2 or runner:
+        team = (np.uint64(runner if threads > 1 else 0), np.uint64(threads))
+        kernel(team, pieces, *arguments)
+        return
+    alone = (np.uint64(0), np.uint64(1))
+    each = np.split(pieces, len(pieces))
+    pool = _workers(os.getpid(), threads)
+    list(pool.map(lambda piece: kernel(alone, piece, *arguments), each))
 
 
 @lru_cache(maxsize=1)
-def _team_runner() -> Any | None:
-    """`GOMP_parallel(body, data, threads, flags)` of the OpenMP runtime that torch has loaded."""
+def _team_runner() -> int:
+    """Address of the `GOMP_parallel` of the OpenMP runtime that torch has loaded, or 0."""
     try:
         runner = ctypes.CDLL(None).GOMP_parallel
     except (AttributeError, OSError, TypeError):  # another runtime; no such library; Windows
-        return None
-    runner.argtypes = [_TeamBody, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
-    runner.restype = None
-    return runner
+        return 0
+    return ctypes.cast(runner, ctypes.c_void_p).value or 0
 
 
 @lru_cache(maxsize=4)
