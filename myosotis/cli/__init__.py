@@ -44,7 +44,7 @@ def _build_app() -> "typer.Typer":
     """Assembles the subcommands."""
     import typer
 
-    from myosotis.cli import bench, bench_data, data, info
+    from myosotis.cli import bench, bench_data, compare, data, evaluate, info, train
 
     app = typer.Typer(
         help="Exact, differentiable solvers for block systems on trees.",
@@ -65,6 +65,9 @@ def _build_app() -> "typer.Typer":
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
 
+    app.command("train")(train.train)
+    app.command("eval")(evaluate.evaluate_run)
+    app.command("compare")(compare.compare)
     app.command("info")(info.info)
     bench.app.command("data")(bench_data.bench_data)
     app.add_typer(bench.app, name="bench")
