@@ -7,7 +7,14 @@ singular matrix), so code that knows nothing of Myosotis can still catch them.
 
 import torch
 
-__all__ = ["ConfigError", "DataError", "ShapeError", "SingularBlockError", "TreeError", "TreeFileError"]
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "ShapeError",
+    "SingularBlockError",
+    "TreeError",
+    "TreeFileError",
+]
 
 
 class TreeError(ValueError):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from myosotis.data.compiled import kernel
+from myosotis.compiled import kernel
 from myosotis.data.listops import CLOSE, FIRST_DIGIT, FIRST_OPERATOR, OPERATORS
 from myosotis.data.random_kernels import integer, open_stream, uniform
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from myosotis.data.compiled import kernel
+from myosotis.compiled import kernel
 from myosotis.data.listops import CLOSE, FIRST_OPERATOR
 
 __all__ = ["expression_trees"]

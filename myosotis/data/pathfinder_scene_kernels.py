@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from myosotis.data.compiled import kernel
+from myosotis.compiled import kernel
 from myosotis.data.pathfinder_settings import Settings
 from myosotis.data.random_kernels import integer, uniform
 

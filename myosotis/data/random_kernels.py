@@ -8,7 +8,7 @@ The generator is SplitMix64, whose whole state is one counter.
 import numpy as np
 from numpy.typing import NDArray
 
-from myosotis.data.compiled import kernel
+from myosotis.compiled import kernel
 
 __all__ = ["integer", "open_stream", "uniform"]
 

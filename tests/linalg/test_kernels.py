@@ -14,8 +14,8 @@ from myosotis import (
     tree_solve_diag,
     tree_solve_factored,
 )
+from myosotis.compiled import kernel
 from myosotis.linalg.kernels import threads
-from myosotis.linalg.kernels.compile import kernel
 from tests.cases import (
     DTYPES,
     TREES,

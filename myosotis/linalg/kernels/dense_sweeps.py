@@ -15,7 +15,7 @@ passed by their addresses; `item` is the number of bytes of a number.
 import numpy as np
 from numba import uintp
 
-from myosotis.linalg.kernels.compile import kernel
+from myosotis.compiled import kernel
 from myosotis.linalg.kernels.panels import subtract
 from myosotis.linalg.kernels.rows import combine
 from myosotis.linalg.kernels.team import deal_out

@@ -14,7 +14,7 @@ channel, and indices are unsigned, so that a kernel does nothing but add and mul
 
 from numba import uintp
 
-from myosotis.linalg.kernels.compile import kernel
+from myosotis.compiled import kernel
 from myosotis.linalg.kernels.rows import combine, combine_away, fence, invert, reduce
 from myosotis.linalg.kernels.team import deal_out
 

@@ -11,12 +11,11 @@ do, and what was sent is still at hand.
 
 These are the operations of `diagonal_sweeps`, in an order that leaves the same bits.
 """
-# mypy: ignore-errors
 
 import numpy as np
 from numba import uintp
 
-from myosotis.linalg.kernels.compile import kernel
+from myosotis.compiled import kernel
 from myosotis.linalg.kernels.rows import combine, combine_away, fence, invert, prefetch
 from myosotis.linalg.kernels.team import deal_out
 

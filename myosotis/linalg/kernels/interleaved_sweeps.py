@@ -5,12 +5,11 @@ numbers. A node is eliminated by Gauss–Jordan steps on the rows [Â | B | ũ],
 own pivots, which leaves [Ĝ | û] = Â⁻¹ [B | ũ]; C_v times that goes to the parent, and on the way
 down x_v = û_v − Ĝ_v x_p. Nothing else is kept: the factor is never written down.
 """
-# mypy: ignore-errors
 
 import numpy as np
 from numba import uintp
 
-from myosotis.linalg.kernels.compile import kernel
+from myosotis.compiled import kernel
 from myosotis.linalg.kernels.panels import exchange, subtract_each
 from myosotis.linalg.kernels.rows import combine, invert, prefetch
 from myosotis.linalg.kernels.team import deal_out

@@ -6,11 +6,10 @@
 Rows and arguments are as in `diagonal_sweeps`, but coefficients lie where the caller has them: a
 table is (address, bytes from node to node, bytes from matrix to matrix), 0 where all share a row.
 """
-# mypy: ignore-errors
 
 from numba import uintp
 
-from myosotis.linalg.kernels.compile import kernel
+from myosotis.compiled import kernel
 from myosotis.linalg.kernels.rows import combine, reduce
 from myosotis.linalg.kernels.team import deal_out
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types, uintp
 from numba.extending import overload
 
-from myosotis.linalg.kernels.compile import kernel
+from myosotis.compiled import kernel
 from myosotis.linalg.kernels.team import deal_out
 
 __all__ = ["eliminate", "sweep"]

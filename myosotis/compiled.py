@@ -1,4 +1,4 @@
-"""How the generators' loops are compiled."""
+"""How loops are compiled."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -11,10 +11,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` on first use, to run without the interpreter lock.
+    """Compile `function` on first use, for any argument types, to run without the interpreter lock.
 
-    Arithmetic stays strict IEEE, so that a seed gives the same bytes wherever it is drawn from.
-    Machine code is kept on disk where some cache directory is writable, else in memory.
+    Arithmetic stays strict IEEE: with nothing reassociated or contracted, every element is
+    computed in the same way wherever a loop is split between threads or vector lanes, and a seed
+    gives the same bytes wherever it is drawn from. Machine code is kept on disk where some cache
+    directory is writable, and in memory where none is.
 
     Example:
         >>> @kernel
