@@ -119,7 +119,7 @@ def _report(
     from myosotis.plot.curves import Contender, draw_comparison
     from myosotis.train.files import write_file
     from myosotis.train.history import read_history
-    from myosotis.train.recorder import METRICS
+    from myosotis.train.layout import METRICS
 
     contenders = {
         name: Contender(

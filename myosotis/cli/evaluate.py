@@ -41,7 +41,7 @@ def evaluate_run(
     require_training()
     from myosotis.data import load
     from myosotis.train.evaluate import evaluate
-    from myosotis.train.runs import saved_model
+    from myosotis.train.saved import saved_model
 
     model, name = saved_model(run, task)
     score = evaluate(model, load(name, data_dir), split.value)

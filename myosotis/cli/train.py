@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from myosotis.train.config import TrainConfig
     from myosotis.train.result import Result
 
-__all__ = ["CURVE", "DataDir", "Json", "RunDir", "SetValues", "require_training", "train"]
-
-CURVE = "curve.png"
+__all__ = ["DataDir", "Json", "RunDir", "SetValues", "require_training", "train"]
 
 DataDir = Annotated[
     Path | None,
@@ -138,7 +136,7 @@ def _train(folder: Path, data_dir: Path | None, *, as_json: bool) -> None:
     from myosotis.train.files import write_file
     from myosotis.train.history import read_history
     from myosotis.train.interrupt import InterruptionError
-    from myosotis.train.recorder import METRICS
+    from myosotis.train.layout import CURVE, METRICS
     from myosotis.train.runs import is_main_process, run
 
     try:
@@ -158,6 +156,7 @@ def _train(folder: Path, data_dir: Path | None, *, as_json: bool) -> None:
 
 def _table(folder: Path, result: "Result") -> Table:
     from myosotis.train.duration import format_duration
+    from myosotis.train.layout import CURVE
 
     table = Table(show_header=False)
     table.add_row("task", result.task)

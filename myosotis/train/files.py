@@ -7,7 +7,7 @@ from pathlib import Path
 
 from myosotis.errors import ConfigError
 
-__all__ = ["read_folder", "write_file", "write_folder"]
+__all__ = ["complaint", "read_folder", "write_file", "write_folder"]
 
 _PARTIAL, _OLD = ".partial", ".old"
 
@@ -31,7 +31,7 @@ def write_file(path: Path, content: bytes) -> None:
         partial.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise _complaint(path, error) from error
+        raise complaint(path, error) from error
 
 
 def write_folder(path: Path, contents: Mapping[str, bytes]) -> None:
@@ -65,7 +65,7 @@ def write_folder(path: Path, contents: Mapping[str, bytes]) -> None:
         _sync_folder(path.parent)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise _complaint(path, error) from error
+        raise complaint(path, error) from error
 
 
 def read_folder(path: Path) -> Path | None:
@@ -95,7 +95,13 @@ def _sync_folder(path: Path) -> None:
         os.close(handle)
 
 
-def _complaint(path: Path, error: OSError) -> ConfigError:
+def complaint(path: Path, error: OSError) -> ConfigError:
+    """Return what to tell the user about a file or folder that could not be written.
+
+    Example:
+        >>> print(complaint(Path("runs"), OSError(28, "No space left on device")))
+        cannot write runs: No space left on device; make room or choose another folder ...
+    """
     return ConfigError(
         f"cannot write {path}: {error.strerror}; make room or choose another folder with --run-dir"
     )

@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 from myosotis.errors import DataError
 
-__all__ = ["Epoch", "best_epoch", "format_history", "read_history"]
+__all__ = ["Epoch", "best_epoch", "format_history", "mean_speed", "read_history"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,22 @@ def best_epoch(history: Sequence[Epoch]) -> Epoch:
     return max(history, key=lambda row: row.validation_accuracy)
 
 
+def mean_speed(history: Sequence[Epoch]) -> float:
+    """Return the examples trained on per second, of all epochs together.
+
+    Example:
+        >>> mean_speed([Epoch(n, 10 * n, 0, 0, 0, 0, 0, 0, speed) for n, speed in ((1, 2), (2, 6))])
+        3.0
+    """
+    steps = [row.step - before for row, before in zip(history, _steps_before(history), strict=True)]
+    shares = zip(steps, history, strict=True)
+    return sum(steps) / sum(count / row.samples_per_second for count, row in shares)
+
+
+def _steps_before(history: Sequence[Epoch]) -> list[int]:
+    return [0, *(row.step for row in history[:-1])]
+
+
 def format_history(history: Sequence[Epoch]) -> str:
     """Return the rows as CSV.
 
@@ -74,6 +90,11 @@ def read_history(path: Path) -> list[Epoch]:
 
     Raises:
         DataError: it is missing or damaged.
+
+    Example:
+        >>> read_history(Path("no-such.csv"))
+        Traceback (most recent call last):
+        myosotis.errors.DataError: cannot read no-such.csv: ...
     """
     kinds = get_type_hints(Epoch)
     try:

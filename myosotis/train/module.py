@@ -74,7 +74,7 @@ class TrainingModule(pl.LightningModule):
         if not bool(loss.isfinite()):
             raise explain_loss(self.model, batch, self.global_step)
         plain = functional.cross_entropy(logits.detach(), labels) if smoothing else loss
-        self.correct, self.cross_entropy = _count_correct(logits, labels), float(plain)
+        self.correct, self.cross_entropy = _count_correct(logits, labels), float(plain.detach())
         return loss
 
     def validation_step(self, batch: Example, batch_idx: int) -> None:

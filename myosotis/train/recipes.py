@@ -50,6 +50,11 @@ def load_config(path: Path) -> TrainConfig:
 
     Raises:
         ConfigError: it is missing, no YAML, or has wrong settings.
+
+    Example:
+        >>> load_config(Path("no-such.yaml"))
+        Traceback (most recent call last):
+        myosotis.errors.ConfigError: cannot read no-such.yaml: ...
     """
     return from_settings(TrainConfig, _read(path, str(path)), str(path))
 

@@ -10,12 +10,11 @@ import pytorch_lightning as pl
 from myosotis.train.clock import Clock
 from myosotis.train.files import write_file
 from myosotis.train.history import Epoch, format_history
+from myosotis.train.layout import METRICS
 from myosotis.train.module import TrainingModule
 from myosotis.train.stream import Example
 
-__all__ = ["METRICS", "Recorder"]
-
-METRICS = "metrics.csv"
+__all__ = ["Recorder"]
 
 
 @dataclass

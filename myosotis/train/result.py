@@ -8,10 +8,9 @@ from platform import python_version
 from typing import Any
 
 from myosotis.errors import DataError
+from myosotis.train.layout import RESULT
 
-__all__ = ["RESULT", "Result", "versions"]
-
-RESULT = "result.json"
+__all__ = ["Result", "versions"]
 
 
 @dataclass(frozen=True)

@@ -8,34 +8,32 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 import torch
-from huggingface_hub import constants
+from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning.loggers import TensorBoardLogger
-from pytorch_lightning.utilities.rank_zero import rank_zero_only
-from safetensors import SafetensorError
 
 from myosotis.data import Task, load
-from myosotis.errors import ConfigError, DataError
-from myosotis.nn import Classifier, mixers
+from myosotis.errors import ConfigError
+from myosotis.nn import mixers
 from myosotis.train.checkpoint import FolderCheckpoints
 from myosotis.train.clock import Clock
 from myosotis.train.config import TrainConfig
 from myosotis.train.evaluate import evaluate
-from myosotis.train.files import read_folder, write_file
-from myosotis.train.history import best_epoch
+from myosotis.train.files import complaint, read_folder, write_file
+from myosotis.train.history import best_epoch, mean_speed
 from myosotis.train.interrupt import StopRequest, listening
+from myosotis.train.layout import CONFIG, LAST, RESULT, TENSORBOARD
 from myosotis.train.limits import Limits
 from myosotis.train.module import TrainingModule
 from myosotis.train.progress import ProgressDisplay
 from myosotis.train.quiet import quiet_lightning
 from myosotis.train.recipes import dump_config, load_config
 from myosotis.train.recorder import Recorder
-from myosotis.train.result import RESULT, Result, versions
-from myosotis.train.saver import BEST, LAST, Saver
+from myosotis.train.result import Result, versions
+from myosotis.train.saved import best_model
+from myosotis.train.saver import Saver
 from myosotis.train.settings import to_settings
 
-__all__ = ["CONFIG", "best_model", "create_run", "is_main_process", "run", "saved_model"]
-
-CONFIG = "config.yaml"
+__all__ = ["create_run", "is_main_process", "run"]
 
 
 def create_run(config: TrainConfig, parent: Path, name: str | None = None) -> Path:
@@ -87,7 +85,7 @@ def is_main_process() -> bool:
         >>> is_main_process()
         True
     """
-    return rank_zero_only.rank == 0
+    return int(getattr(rank_zero_only, "rank", 0)) == 0
 
 
 def run(folder: Path, *, data_dir: Path | None = None, show: bool = True) -> Result:
@@ -140,52 +138,6 @@ def _process_settings(config: TrainConfig) -> Iterator[None]:
         torch.use_deterministic_algorithms(deterministic)
 
 
-def best_model(folder: Path) -> Classifier:
-    """Return the model with the best validation accuracy of a run.
-
-    Raises:
-        ConfigError: there is none.
-        DataError: it is damaged.
-
-    Example:
-        >>> best_model(Path("no-such-run"))
-        Traceback (most recent call last):
-        myosotis.errors.ConfigError: no-such-run has no checkpoints/best: ...
-    """
-    best = read_folder(folder / BEST)
-    if best is None:
-        raise ConfigError(f"{folder} has no {BEST}: give the folder of a run of 'myo train'")
-    return _load_model(best)
-
-
-def saved_model(folder: Path, task: str | None = None) -> tuple[Classifier, str]:
-    """Return a trained model and the name of its task.
-
-    Args:
-        folder: of a run, or of a model that `Classifier.save_pretrained` or a run wrote.
-        task: name of the task; None for that of the run.
-
-    Raises:
-        ConfigError: there is no model, or nothing says what its task is.
-        DataError: it is damaged.
-    """
-    if (folder / CONFIG).exists():
-        return best_model(folder), task or load_config(folder / CONFIG).task
-    if not (folder / constants.SAFETENSORS_SINGLE_FILE).exists():
-        raise ConfigError(f"{folder} is neither a run of 'myo train' nor a saved model")
-    if task is None:
-        raise ConfigError(f"{folder} is a model without its run: name its task with --task")
-    return _load_model(folder), task
-
-
-def _load_model(folder: Path) -> Classifier:
-    try:
-        model: Classifier = Classifier.from_pretrained(str(folder))
-    except (SafetensorError, RuntimeError) as error:
-        raise DataError(f"the model in {folder} is damaged: {error}") from error
-    return model
-
-
 def _trainer(
     config: TrainConfig,
     folder: Path,
@@ -223,7 +175,7 @@ def _trainer(
 def _logger(folder: Path) -> TensorBoardLogger | bool:
     if find_spec("tensorboard") is None:
         return False
-    return TensorBoardLogger(folder, name="tensorboard", version="", default_hp_metric=False)
+    return TensorBoardLogger(folder, name=TENSORBOARD, version="", default_hp_metric=False)
 
 
 def _fit(config: TrainConfig, task: Task, folder: Path, *, show: bool) -> Result:
@@ -234,7 +186,10 @@ def _fit(config: TrainConfig, task: Task, folder: Path, *, show: bool) -> Result
     last = read_folder(folder / LAST)
     with quiet_lightning(), listening() as request:
         trainer = _trainer(config, folder, module, recorder, request, show=show)
-        trainer.fit(module, ckpt_path=None if last is None else folder / LAST)
+        try:
+            trainer.fit(module, ckpt_path=None if last is None else folder / LAST)
+        except OSError as error:  # of a logger: our own files complain themselves
+            raise complaint(folder, error) from error
     return _result(config, task, recorder, module, folder)
 
 
@@ -253,7 +208,7 @@ def _result(
         validation_accuracy=best.validation_accuracy,
         best_epoch=best.epoch,
         wall_seconds=end.seconds,
-        samples_per_second=sum(row.samples_per_second for row in history) / len(history),
+        samples_per_second=mean_speed(history),
         parameters=sum(p.numel() for p in module.model.parameters() if p.requires_grad),
         epochs=end.epoch,
         steps=end.step,

@@ -12,12 +12,11 @@ from myosotis.train.config import TrainConfig
 from myosotis.train.finite import check_parameters
 from myosotis.train.history import best_epoch
 from myosotis.train.interrupt import InterruptionError, StopRequest
+from myosotis.train.layout import BEST, LAST
 from myosotis.train.module import TrainingModule
 from myosotis.train.recorder import Recorder
 
-__all__ = ["BEST", "LAST", "Saver"]
-
-LAST, BEST = "checkpoints/last", "checkpoints/best"
+__all__ = ["Saver"]
 
 
 class Saver(pl.Callback):

@@ -1,7 +1,15 @@
+from dataclasses import replace
+
 import pytest
 
 from myosotis.errors import DataError
-from myosotis.train.history import Epoch, best_epoch, format_history, read_history
+from myosotis.train.history import (
+    Epoch,
+    best_epoch,
+    format_history,
+    mean_speed,
+    read_history,
+)
 
 
 def row(epoch, accuracy):
@@ -24,3 +32,9 @@ def test_a_damaged_table(tmp_path, text):
 
 def test_the_first_of_the_best_counts():
     assert best_epoch([row(1, 0.2), row(2, 0.6), row(3, 0.6), row(4, 0.5)]).epoch == 2
+
+
+def test_the_mean_speed_counts_an_incomplete_epoch_for_what_it_is():
+    rows = [row(1, 0.1), replace(row(2, 0.1), step=11, samples_per_second=123.45)]
+    batch, seconds = 64, 10 * 64 / 1234.5 + 64 / 123.45
+    assert mean_speed(rows) == pytest.approx(11 * batch / seconds)

@@ -1,6 +1,8 @@
 import csv
+import errno
 import json
 import os
+import shutil
 import signal
 import time
 from dataclasses import replace
@@ -12,13 +14,20 @@ from torch import nn
 from myosotis.data import load
 from myosotis.errors import ConfigError, DataError
 from myosotis.nn import Classifier, Myo
-from myosotis.train import ModelConfig, OptimiserConfig, TrainConfig, create_run, run
+from myosotis.train import (
+    ModelConfig,
+    OptimiserConfig,
+    TrainConfig,
+    best_model,
+    create_run,
+    run,
+    saved_model,
+)
 from myosotis.train.evaluate import evaluate
 from myosotis.train.history import best_epoch, read_history
 from myosotis.train.interrupt import InterruptionError
 from myosotis.train.module import TrainingModule
 from myosotis.train.recorder import Recorder
-from myosotis.train.runs import best_model, saved_model
 
 CONFIG = TrainConfig(epochs=2, batch_size=256, model=ModelConfig(dim=8, depth=1))
 STEPS = 5  # in an epoch
@@ -219,6 +228,27 @@ def test_bad_inputs_are_the_fault_of_the_data(monkeypatch, tmp_path):
     monkeypatch.setattr("myosotis.train.runs.load", lambda name, root: spoiled)
     with pytest.raises(DataError, match="the inputs of step 1 have NaN"):
         run(create_run(CONFIG, tmp_path), show=False)
+
+
+def test_a_logger_without_space_is_a_clear_line(monkeypatch, tmp_path):
+    loggers = pytest.importorskip("pytorch_lightning.loggers")
+    pytest.importorskip("tensorboard")
+
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(loggers.TensorBoardLogger, "log_metrics", full)
+    with pytest.raises(ConfigError, match="No space left on device; make room"):
+        run(create_run(CONFIG, tmp_path), show=False)
+
+
+def test_a_damaged_model_is_named(tmp_path, finished):
+    copy = tmp_path / "model"
+    shutil.copytree(finished[0] / "checkpoints/best", copy)
+    weights = copy / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-50])
+    with pytest.raises(DataError, match=f"the model in {copy} is damaged"):
+        saved_model(copy, "digits")
 
 
 def test_a_run_is_not_overwritten(tmp_path):
