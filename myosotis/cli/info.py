@@ -20,8 +20,10 @@ __all__ = ["Environment", "Extra", "describe", "info", "version_of"]
 
 _DISTRIBUTIONS = ("myosotis", "torch", "numpy", "numba")
 _EXTRA_MODULES = {
+    "data": ("filelock", "platformdirs", "pooch", "sklearn"),
+    "onnx": ("onnx", "onnxruntime", "onnxscript"),
     "plot": ("matplotlib",),
-    "train": ("typer", "rich"),
+    "train": ("pytorch_lightning", "tensorboard", "yaml"),
     "bench": ("scipy", "jax", "s5", "mambapy"),
 }
 
