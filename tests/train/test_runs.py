@@ -146,7 +146,7 @@ def test_a_time_budget_ends_the_run_in_time_and_lets_the_rate_fall(tmp_path):
     folder = create_run(config, tmp_path)
     result = run(folder, show=False)
     assert time.monotonic() - begin < 30
-    assert 1.0 <= result.wall_seconds < 10
+    assert 0.9 < result.wall_seconds < 10  # noted a moment before the clock is looked at
     last = read_history(folder / "metrics.csv")[-1]
     assert last.step == result.steps < 10_000
     assert last.lr < config.optimiser.lr / 10
