@@ -81,7 +81,7 @@ def load_listops(root: Path, *, branching: int = 2) -> Task:
 
 @register(
     "listops-tree",
-    summary="the same on each expression's own tree",
+    summary="nested lists of digits on each expression's own tree, ten classes",
     origin="generated",
     folder=_FOLDER,
 )

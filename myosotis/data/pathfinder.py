@@ -142,7 +142,7 @@ def load_pathfinder(root: Path) -> Task:
 
 @register(
     "zpathfinder",
-    summary="the same in Morton order",
+    summary="are two markers on one dashed contour? 32×32, Morton order",
     origin="generated",
     folder="zpathfinder",
 )
@@ -157,7 +157,7 @@ def load_zpathfinder(root: Path) -> Task:
 
 @register(
     "pathx",
-    summary="the same at 128×128, snake order (3.3 GB)",
+    summary="are two markers on one dashed contour? 128×128, snake order (3.3 GB)",
     origin="generated",
     folder="pathx",
 )

@@ -160,7 +160,7 @@ def load_sst(root: Path) -> Task:
 
 @register(
     "sst-binary",
-    summary="the same without neutral sentences, two classes",
+    summary="sentiment of sentences on their parse trees, without the neutral ones",
     origin="download",
     source=SST,
 )
