@@ -15,7 +15,7 @@ from myosotis.nn.block import Block
 from myosotis.nn.config import ClassifierConfig
 from myosotis.nn.encoder import Encoder
 from myosotis.nn.index import num_leaves
-from myosotis.nn.mask import leaves_below
+from myosotis.nn.mask import as_sequences, leaves_below
 from myosotis.nn.pool import pool_nodes, pool_sequence
 from myosotis.tree import Tree
 
@@ -84,6 +84,8 @@ class Classifier(
         """
         tree = self.config.tree if tree is None else tree
         if not self.over_nodes:
+            if tree is not None and tree.num_roots > 1:
+                inputs, mask = as_sequences(inputs, tree)
             return self._classify_sequence(inputs, mask)
         if tree is None:
             raise ConfigError("the configuration has no tree: give one with each call")

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from myosotis.linalg import tree_solve_diag
 from myosotis.nn.config import ClassifierConfig
-from myosotis.nn.index import depths, leaf_nodes, leaf_spans, num_children
+from myosotis.nn.index import depths, leaf_nodes, leaf_spans, num_children, places
 from myosotis.nn.mask import silence
 from myosotis.tree import Tree
 
@@ -55,13 +55,16 @@ class Encoder(nn.Module):
             (batch, L, dim) for nodes, (batch, leaves, dim) for sequences.
         """
         if not self.over_nodes:
-            return self._placed(self.embed(inputs))
+            x: Tensor = self.embed(inputs)
+            return x + sinusoids(*x.shape[1:]).to(x) if self.positions else x
         assert tree is not None
         x = self._over_tree(inputs, tree, mask, below)
         if self.level is not None:
             depth = depths(tree).to(x.device).clamp(max=self.level.num_embeddings - 1)
             x = x + self.level(depth)
-        return self._placed(x)
+        if self.positions:
+            x = x + sinusoids(*x.shape[1:]).to(x).index_select(0, places(tree).to(x.device))
+        return x
 
     def _over_tree(
         self, inputs: Tensor, tree: Tree, mask: Tensor | None, below: Tensor | None
@@ -79,9 +82,6 @@ class Encoder(nn.Module):
             return x
         is_inner = num_children(tree).to(x.device) > 0
         return torch.where(is_inner.unsqueeze(-1), self.inner, x)
-
-    def _placed(self, x: Tensor) -> Tensor:
-        return x + sinusoids(x.shape[1], x.shape[2]).to(x) if self.positions else x
 
 
 def on_nodes(x: Tensor, tree: Tree) -> Tensor:

@@ -17,6 +17,7 @@ __all__ = [
     "num_children",
     "num_leaves",
     "num_top_nodes",
+    "places",
     "row_index",
 ]
 
@@ -51,6 +52,11 @@ def members(tree: Tree) -> Tensor:
     return kept_tensor(tree, "member", _attribute, "member")
 
 
+def places(tree: Tree) -> Tensor:
+    """int64 (L,), the place of each node among those of its tree of the forest."""
+    return kept_tensor(tree, "places", _places)
+
+
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def num_leaves(tree: Tree) -> int:
     """The number of leaves; a tracer may not compute what the tree keeps when first asked."""
@@ -65,6 +71,14 @@ def num_top_nodes(tree: Tree, levels: int | None) -> int:
 
 def _rows(tree: Tree, layout: Layout) -> Tensor:
     return torch.from_numpy(layout.rows(tree).copy())
+
+
+def _places(tree: Tree) -> Tensor:
+    by_tree = np.argsort(tree.member, kind="stable")
+    first = np.cumsum(np.bincount(tree.member)) - np.bincount(tree.member)
+    place = np.empty(tree.num_nodes, dtype=np.int64)
+    place[by_tree] = np.arange(tree.num_nodes) - first[tree.member[by_tree]]
+    return torch.from_numpy(place)
 
 
 def _attribute(tree: Tree, name: str) -> Tensor:

@@ -5,10 +5,10 @@ from torch import Tensor
 
 from myosotis.errors import ShapeError
 from myosotis.linalg.plan import parent_tensor
-from myosotis.nn.index import leaf_spans, num_leaves
+from myosotis.nn.index import leaf_nodes, leaf_spans, members, num_leaves
 from myosotis.tree import Tree
 
-__all__ = ["joined_edges", "leaves_below", "silence"]
+__all__ = ["as_sequences", "joined_edges", "leaves_below", "silence"]
 
 
 def leaves_below(tree: Tree, mask: Tensor) -> Tensor:
@@ -51,3 +51,32 @@ def silence(x: Tensor, mask: Tensor | None) -> Tensor:
                  [0.]]])
     """
     return x if mask is None else x.masked_fill(~mask.unsqueeze(-1), 0)
+
+
+def as_sequences(x: Tensor, forest: Tree) -> tuple[Tensor, Tensor]:
+    """The leaves of each tree of a forest as a sequence of their own, padded with zeros.
+
+    Args:
+        x: (1, leaves) or (1, leaves, channels) of the forest.
+        forest: one tree per example.
+
+    Returns:
+        (roots, longest) or (roots, longest, channels), and the mask, bool (roots, longest).
+
+    Example:
+        >>> forest = Tree.forest([Tree.star(2), Tree.chain(1)])
+        >>> x, mask = as_sequences(torch.tensor([[5, 6, 7]]), forest)
+        >>> x.tolist(), mask.tolist()
+        ([[5, 6], [7, 0]], [[True, True], [True, False]])
+    """
+    if x.ndim < 2 or x.shape[:2] != (1, num_leaves(forest)):
+        raise ShapeError(
+            f"inputs have shape {tuple(x.shape)}; expected (1, {num_leaves(forest)}, …): one value "
+            "or token for each leaf of the forest"
+        )
+    member = members(forest).index_select(0, leaf_nodes(forest)).to(x.device)
+    lengths = torch.bincount(member, minlength=forest.num_roots)
+    mask = torch.arange(int(lengths.max()), device=x.device) < lengths.unsqueeze(1)
+    padded = x.new_zeros(*mask.shape, *x.shape[2:])
+    padded[mask] = x[0]
+    return padded, mask

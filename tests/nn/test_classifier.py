@@ -91,9 +91,11 @@ def test_padding_changes_nothing(inner: str, parametrization: str, norm: str) ->
         assert relative_error(padded[1:], model(tokens[1:, :5], tree=kept)) < 1e-5
 
 
-def test_a_forest_gives_the_logits_of_its_members() -> None:
+@pytest.mark.parametrize("mixer", ["myo", "tree-attention", "s5", "attention", "lstm"])
+def test_a_forest_gives_the_logits_of_its_members(mixer: str) -> None:
     members = [Tree.star(3), Tree.over(5, 2), Tree.chain(3), Tree.chain(1)]
-    model = classifier(tree=None, vocabulary=9, levels=4, branching=3, pool_levels=2)
+    settings = {"vocabulary": 9, "levels": 4, "branching": 3, "pool_levels": 2}
+    model = classifier(mixer=mixer, tree=None, **settings)
     tokens = [torch.randint(1, 9, (1, member.num_leaves)) for member in members]
     together = model(torch.cat(tokens, dim=1), tree=Tree.forest(members))
     apart = torch.cat([model(t, tree=m) for t, m in zip(tokens, members, strict=True)])
@@ -177,6 +179,9 @@ def test_mistakes_in_the_configuration_are_named(options: dict[str, object], wor
 def test_mistakes_in_the_inputs_are_named() -> None:
     with pytest.raises(ShapeError, match=r"expected \(batch, 12, 2\): values at the leaves"):
         classifier()(torch.zeros(1, 11, 2))
+    forest = Tree.forest([Tree.star(2), Tree.star(3)])
+    with pytest.raises(ShapeError, match="for each leaf of the forest"):
+        classifier(mixer="s5")(torch.zeros(1, 4, 2), tree=forest)
     with pytest.raises(ConfigError, match="give one with each call"):
         classifier(tree=None, levels=2, branching=2)(torch.zeros(1, 3, 2))
 
