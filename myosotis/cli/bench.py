@@ -136,12 +136,29 @@ def _check(options: Options, something: bool) -> None:
     """Finds the user's mistakes before minutes are spent."""
     if not something:
         raise ConfigError(f"no case has {options.only!r} in its name; --list names them all")
-    for file in (options.json_file, options.markdown_file):
-        if file is not None and not file.resolve().parent.is_dir():
-            raise ConfigError(f"cannot write {file}: there is no folder {file.parent}")
+    check_folders(options.json_file, options.markdown_file)
     if options.plot_folder is not None:
         require_matplotlib()
         options.plot_folder.mkdir(parents=True, exist_ok=True)
+
+
+def check_folders(*files: Path | None) -> None:
+    """Raises `ConfigError` if the folder of a file that is to be written does not exist."""
+    for file in files:
+        if file is not None and not file.resolve().parent.is_dir():
+            raise ConfigError(f"cannot write {file}: there is no folder {file.parent}")
+
+
+def origin_of(name: str, *, quick: bool) -> dict[str, Any]:
+    """What a file of figures says of where they come from: commit, versions, machine."""
+    machine = asdict(info.describe())
+    return {"benchmark": name, "quick": quick, **provenance(), "machine": machine}
+
+
+def write_json(file: Path, document: dict[str, Any]) -> None:
+    """Writes the figures of a benchmark."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    file.write_text(text + "\n", encoding="utf-8")
 
 
 def _measure(
@@ -232,13 +249,10 @@ def _write(
     options: Options,
 ) -> None:
     if options.json_file is not None:
-        machine = asdict(info.describe())
-        origin = {"benchmark": name, "quick": options.quick, **provenance(), "machine": machine}
-        document = report.to_json(results, settings, origin)
+        document = report.to_json(results, settings, origin_of(name, quick=options.quick))
         scaled = [result for curve in curves for result in curve.results]
         document["scaling"] = report.to_json(scaled, settings, {})["cases"]
-        text = json.dumps(document, indent=2, ensure_ascii=False)
-        options.json_file.write_text(text + "\n", encoding="utf-8")
+        write_json(options.json_file, document)
     if options.markdown_file is not None:
         options.markdown_file.write_text(report.to_markdown(results), encoding="utf-8")
 

@@ -1,6 +1,5 @@
 """`myo bench data`: how fast examples are dealt out and generated."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -9,11 +8,19 @@ from rich.console import Console
 from rich.table import Table
 
 from myosotis.bench.data import CASES, Rate, RateCase, run_rate
-from myosotis.bench.provenance import provenance
 from myosotis.bench.report import format_seconds
 from myosotis.bench.timing import Settings
-from myosotis.cli import info
-from myosotis.cli.bench import JsonFile, List, Only, Quick, Repeats, Strict
+from myosotis.cli.bench import (
+    JsonFile,
+    List,
+    Only,
+    Quick,
+    Repeats,
+    Strict,
+    check_folders,
+    origin_of,
+    write_json,
+)
 from myosotis.cli.data import DataDir
 from myosotis.data.folder import data_folder
 from myosotis.errors import ConfigError
@@ -37,16 +44,12 @@ def bench_data(
         return
     if not cases:
         raise ConfigError(f"no case has {only!r} in its name; --list names them all")
-    if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise ConfigError(f"cannot write {json_file}: there is no folder {json_file.parent}")
+    check_folders(json_file)
     settings, root = Settings(repeats=repeats, warmup=1), data_folder(data_dir)
     rates = [run_rate(case, root, settings, quick=quick) for case in cases]
     if json_file is not None:
-        origin = {"benchmark": "data", "quick": quick, **provenance()}
-        origin |= {"machine": asdict(info.describe()), "settings": asdict(settings)}
-        document = {**origin, "cases": [rate.as_json() for rate in rates]}
-        text = json.dumps(document, indent=2, ensure_ascii=False)
-        json_file.write_text(text + "\n", encoding="utf-8")
+        figures = {"settings": asdict(settings), "cases": [rate.as_json() for rate in rates]}
+        write_json(json_file, origin_of("data", quick=quick) | figures)
     Console().print(_table(rates))
     if strict and any(rate.met is False for rate in rates):
         raise typer.Exit(1)

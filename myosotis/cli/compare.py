@@ -14,7 +14,8 @@ from rich.table import Table
 
 from myosotis.bench.memory import peak_extra_bytes
 from myosotis.bench.report import format_bytes
-from myosotis.cli.train import DataDir, Json, Recipe, RunDir, SetValues, require_training
+from myosotis.cli.data import DataDir, Json
+from myosotis.cli.train import Recipe, RunDir, SetValues, require_training
 
 if TYPE_CHECKING:
     from myosotis.train import TrainConfig

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from myosotis.cli.train import DataDir, Json, require_training
+from myosotis.cli.data import DataDir, Json
+from myosotis.cli.train import require_training
 
 __all__ = ["evaluate_run"]
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from myosotis.cli.data import DataDir, Json
 from myosotis.errors import ConfigError
 from myosotis.plot.scaling import require_matplotlib
 
@@ -17,15 +18,8 @@ if TYPE_CHECKING:
     from myosotis.train.config import TrainConfig
     from myosotis.train.result import Result
 
-__all__ = ["DataDir", "Json", "RunDir", "SetValues", "require_training", "train"]
+__all__ = ["RunDir", "SetValues", "require_training", "train"]
 
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir", file_okay=False, help="Data folder; else MYOSOTIS_DATA or the user's cache."
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 RunDir = Annotated[
     Path, typer.Option("--run-dir", file_okay=False, help="Folder in which runs are kept.")
 ]

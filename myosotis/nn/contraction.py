@@ -18,8 +18,9 @@ def contract(M: Tensor) -> Tensor:
         tensor([[0.8660]])
     """
     if M.shape[-1] == 1:
-        square = M.real.square() + M.imag.square() if M.is_complex() else M.square()
-        return M.mul((1 + square).rsqrt())
+        if M.is_complex():
+            return torch.view_as_complex(contract_pairs(torch.view_as_real(M)))
+        return contract_pairs(M.unsqueeze(-1)).squeeze(-1)
     gram = M.mH @ M + torch.eye(M.shape[-1], dtype=M.dtype, device=M.device)
     factor = torch.linalg.cholesky(gram)  # L L^H = I + M^H M
     contracted: Tensor = torch.linalg.solve_triangular(factor.mH, M, upper=True, left=False)
@@ -27,7 +28,7 @@ def contract(M: Tensor) -> Tensor:
 
 
 def contract_pairs(pairs: Tensor) -> Tensor:
-    """`contract` for complex numbers given as pairs (…, 2) of reals, which compilers can fuse.
+    """`contract` for numbers whose parts are the last axis (…, 2 or 1), which compilers can fuse.
 
     Example:
         >>> contract_pairs(torch.tensor([0.0, 3.0]) ** 0.5)
