@@ -1,8 +1,9 @@
 """Every exception that Myosotis raises for a user's mistake.
 
 Each message says what was wrong, where, and what to do about it. All of them derive from the
-standard exception a caller would expect (`ValueError`, or `torch.linalg.LinAlgError` for a
-singular matrix), so code that knows nothing of Myosotis can still catch them.
+standard exception a caller would expect (`ValueError`, `torch.linalg.LinAlgError` for a singular
+matrix, `RuntimeError` for processes that do not answer), so code that knows nothing of Myosotis
+can still catch them.
 """
 
 import torch
@@ -10,6 +11,7 @@ import torch
 __all__ = [
     "ConfigError",
     "DataError",
+    "DistributedError",
     "ShapeError",
     "SingularBlockError",
     "TreeError",
@@ -35,6 +37,10 @@ class TreeFileError(DataError, TreeError):
 
 class ConfigError(ValueError):
     """A setting that does not exist or has the wrong type or value."""
+
+
+class DistributedError(RuntimeError):
+    """A rank that has ended, failed or not answered in time, so that the others cannot go on."""
 
 
 class SingularBlockError(torch.linalg.LinAlgError):  # type: ignore[name-defined,misc]

@@ -44,7 +44,18 @@ def _build_app() -> "typer.Typer":
     """Assembles the subcommands."""
     import typer
 
-    from myosotis.cli import bench, bench_data, compare, data, evaluate, info, train
+    from myosotis.cli import (
+        bench,
+        bench_data,
+        compare,
+        data,
+        demo,
+        evaluate,
+        info,
+        show,
+        show_influence,
+        train,
+    )
 
     app = typer.Typer(
         help="Exact, differentiable solvers for block systems on trees.",
@@ -69,9 +80,12 @@ def _build_app() -> "typer.Typer":
     app.command("eval")(evaluate.evaluate_run)
     app.command("compare")(compare.compare)
     app.command("info")(info.info)
+    app.command("demo")(demo.demo)
     bench.app.command("data")(bench_data.bench_data)
     app.add_typer(bench.app, name="bench")
     app.add_typer(data.app, name="data")
+    show.app.command("influence")(show_influence.show_influence)
+    app.add_typer(show.app, name="show")
     return app
 
 

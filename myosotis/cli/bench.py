@@ -21,7 +21,9 @@ from myosotis.bench.scaling import Curves, Scaling
 from myosotis.bench.timing import Settings
 from myosotis.cli import info
 from myosotis.errors import ConfigError
-from myosotis.plot.scaling import Point, draw_scaling, require_matplotlib
+from myosotis.plot.save import save_figure
+from myosotis.plot.scaling import Point, show_scaling
+from myosotis.plot.theme import require_matplotlib
 
 __all__ = ["app"]
 
@@ -236,8 +238,10 @@ def _draw(curves: Curves, options: Options) -> None:
         if not points[m.contender]
     ]
     drawn = {name: found for name, found in points.items() if found}
-    stem = options.plot_folder / curves.scaling.name
-    for file in draw_scaling(curves.scaling.title, drawn, absent, stem):
+    figure = show_scaling(curves.scaling.title, drawn, absent)
+    for suffix in ("png", "svg"):
+        file = options.plot_folder / f"{curves.scaling.name}.{suffix}"
+        save_figure(figure, file)
         typer.echo(f"wrote {file}")
 
 

@@ -117,7 +117,8 @@ def _trial(config: "TrainConfig", seed: int, folder: Path, data_dir: Path | None
 def _report(
     task: str, trials: Mapping[str, Sequence[Trial]], folder: Path, *, as_json: bool
 ) -> None:
-    from myosotis.plot.curves import Contender, draw_comparison
+    from myosotis.plot.curves import Contender, show_compare
+    from myosotis.plot.save import save_figure
     from myosotis.train.files import write_file
     from myosotis.train.history import read_history
     from myosotis.train.layout import METRICS
@@ -130,7 +131,7 @@ def _report(
         for name, own in trials.items()
     }
     picture, file = folder / "comparison.png", folder / "comparison.json"
-    write_file(picture, draw_comparison(f"{task}, the same budget for each", contenders))
+    save_figure(show_compare(f"{task}, the same budget for each", contenders), picture)
     document = {"task": task, "mixers": {name: _summary(own) for name, own in trials.items()}}
     text = json.dumps(document, indent=2)
     write_file(file, f"{text}\n".encode())

@@ -16,9 +16,8 @@ from myosotis.data.folder import data_folder
 from myosotis.data.published import SOURCES
 from myosotis.data.registry import available, find, load
 from myosotis.data.task import SPLITS, Task
-from myosotis.errors import ConfigError
-from myosotis.plot.samples import draw_samples
-from myosotis.plot.scaling import require_matplotlib
+from myosotis.plot.samples import show_samples
+from myosotis.plot.save import check_picture, save_figure
 
 __all__ = ["app"]
 
@@ -36,7 +35,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 Name = Annotated[str, typer.Argument(help="Name of a task, as in 'myo data list'.")]
 Picture = Annotated[
     Path | None,
-    typer.Option("--picture", dir_okay=False, help="Draw 16 test images into this PNG file."),
+    typer.Option(
+        "--picture", dir_okay=False, help="Draw 16 test images into this PNG or SVG file."
+    ),
 ]
 
 
@@ -81,7 +82,7 @@ def check_task(
 ) -> None:
     """Load a task, compare its files with their checksums, and count its examples."""
     if picture is not None:
-        _check_picture(picture)
+        check_picture(picture)  # before data is loaded
     root = data_folder(data_dir)
     task = load(name, root)
     report = check(task, find(name), root)
@@ -96,17 +97,11 @@ def check_task(
         typer.echo(f"wrote {picture}")
 
 
-def _check_picture(picture: Path) -> None:
-    """Find the user's mistakes before data is loaded."""
-    require_matplotlib()
-    if not picture.resolve().parent.is_dir():
-        raise ConfigError(f"cannot write {picture}: there is no folder {picture.parent}")
-
-
 def _draw(task: Task, picture: Path) -> None:
     labels = task.test.labels[:_NUM_SAMPLES]
     images = task.images("test", range(len(labels)))
-    draw_samples(f"{task.name}: test images", images, [str(label) for label in labels], picture)
+    captions = [str(label) for label in labels]
+    save_figure(show_samples(f"{task.name}: test images", images, captions), picture)
 
 
 def _table(report: Report) -> Table:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from myosotis.cli.data import DataDir, Json
 from myosotis.errors import ConfigError
-from myosotis.plot.scaling import require_matplotlib
+from myosotis.plot.theme import require_matplotlib
 
 if TYPE_CHECKING:
     from myosotis.train.config import TrainConfig
@@ -70,6 +70,14 @@ def train(
         str | None,
         typer.Option(metavar="TIME", help="Stop in time and evaluate: 90s, 30m, 1h30m."),
     ] = None,
+    devices: Annotated[
+        int | None,
+        typer.Option(help="Train on this many devices, each with its own batches; needs --name."),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(help="How Lightning spreads the work over devices, such as ddp or fsdp."),
+    ] = None,
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="Deterministic algorithms only, on any device.")
     ] = False,
@@ -92,6 +100,8 @@ def train(
             ("seed", seed),
             ("epochs", epochs),
             ("time_budget", time_budget),
+            ("devices", devices),
+            ("strategy", strategy),
             ("deterministic", deterministic or None),
         )
         if value is not None
@@ -126,8 +136,8 @@ def _check_task(config: "TrainConfig", data_dir: Path | None) -> None:
 
 
 def _train(folder: Path, data_dir: Path | None, *, as_json: bool) -> None:
-    from myosotis.plot.curves import draw_training
-    from myosotis.train.files import write_file
+    from myosotis.plot.curves import show_run
+    from myosotis.plot.save import save_figure
     from myosotis.train.history import read_history
     from myosotis.train.interrupt import InterruptionError
     from myosotis.train.layout import CURVE, METRICS
@@ -141,7 +151,7 @@ def _train(folder: Path, data_dir: Path | None, *, as_json: bool) -> None:
     if not is_main_process():
         return
     title = f"{result.task}, {result.mixer}: test accuracy {result.test_accuracy:.2%}"
-    write_file(folder / CURVE, draw_training(title, read_history(folder / METRICS)))
+    save_figure(show_run(title, read_history(folder / METRICS)), folder / CURVE)
     if as_json:
         typer.echo(json.dumps({"run": str(folder), **asdict(result)}, indent=2))
     else:

@@ -13,7 +13,7 @@ from myosotis.compiled import kernel
 from myosotis.data.listops import CLOSE, FIRST_DIGIT, FIRST_OPERATOR, OPERATORS
 from myosotis.data.random_kernels import integer, open_stream, uniform
 
-__all__ = ["Limits", "draw_expressions"]
+__all__ = ["Limits", "apply_operator", "draw_expressions"]
 
 _MIN, _MAX, _MED, _SM = (OPERATORS.index(name) for name in ("MIN", "MAX", "MED", "SM"))
 _NUM_OPERATORS = len(OPERATORS)
@@ -92,7 +92,7 @@ def _draw(
             frame[_FILLED] += 1
             if frame[_FILLED] < frame[_WANTED]:
                 break
-            value = _apply(frame[_KIND], frame[_VALUES : _VALUES + frame[_WANTED]])
+            value = apply_operator(frame[_KIND], frame[_VALUES : _VALUES + frame[_WANTED]])
             row[place] = CLOSE
             place += 1
             depth -= 1
@@ -101,8 +101,13 @@ def _draw(
 
 
 @kernel
-def _apply(operator: int, values: NDArray[np.int64]) -> int:
-    """Return the value of an operator; `values` may be reordered."""
+def apply_operator(operator: int, values: NDArray[np.int64]) -> int:
+    """Return the value of an operator, given by its place in OPERATORS; `values` may be reordered.
+
+    Example:
+        >>> apply_operator(OPERATORS.index("SM"), np.array([7, 8]))
+        5
+    """
     if operator == _MIN:
         return int(values.min())
     if operator == _MAX:

@@ -15,7 +15,7 @@ from myosotis.data.arrays import ArraySplit
 from myosotis.data.forests import ForestSplit
 from myosotis.data.generated import dataset
 from myosotis.data.growing import Arrays, Recipe
-from myosotis.data.listops import VOCABULARY
+from myosotis.data.listops import FIRST_OPERATOR, VOCABULARY
 from myosotis.data.listops_examples import Corpus, Expressions
 from myosotis.data.listops_files import read_tsv
 from myosotis.data.order import hold_out
@@ -88,6 +88,8 @@ def load_listops(root: Path, *, branching: int = 2) -> Task:
 def load_listops_tree(root: Path) -> Task:
     """Make the task `listops-tree`: operators at the inner nodes of a tree, digits at its leaves.
 
+    The labels of operators are the values of their lists; digits have none.
+
     Raises:
         DataError: if a file cannot be read or written.
     """
@@ -156,10 +158,18 @@ def generated_listops(
 
 
 def _forest_split(corpus: Corpus) -> ForestSplit:
-    from myosotis.data.listops_tree_kernels import expression_trees
+    from myosotis.data.listops_tree_kernels import expression_trees, node_values
 
     parents, tokens, offsets = expression_trees(corpus.tokens, corpus.offsets)
-    return ForestSplit(parents, offsets, tokens, corpus.labels, inputs_on="nodes")
+    values = node_values(parents, tokens, offsets)
+    return ForestSplit(
+        parents,
+        offsets,
+        tokens,
+        corpus.labels,
+        inputs_on="nodes",
+        node_labels=np.where(tokens < FIRST_OPERATOR, -1, values),
+    )
 
 
 def _read_files(root: Path) -> tuple[dict[str, Corpus], Provenance] | None:

@@ -1,12 +1,13 @@
-"""The tree of a ListOps expression, compiled: operators at inner nodes, digits at leaves."""
+"""The trees of ListOps expressions, compiled: operators at inner nodes, digits at leaves."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myosotis.compiled import kernel
-from myosotis.data.listops import CLOSE, FIRST_OPERATOR
+from myosotis.data.listops import CLOSE, FIRST_DIGIT, FIRST_OPERATOR
+from myosotis.data.listops_kernels import apply_operator
 
-__all__ = ["expression_trees"]
+__all__ = ["expression_trees", "node_values"]
 
 
 @kernel
@@ -50,3 +51,31 @@ def expression_trees(
             end += 1
         node_offsets[expression + 1] = end
     return parents, node_tokens, node_offsets
+
+
+@kernel
+def node_values(
+    parents: NDArray[np.int32], tokens: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> NDArray[np.int8]:
+    """Return the value of every node of expressions as `expression_trees` gives them, 0 to 9.
+
+    Example:
+        >>> from myosotis.data.listops import tokenize
+        >>> trees = expression_trees(tokenize("[MAX 2 [MIN 4 7 ] 0 ]"), np.array([0, 8]))
+        >>> node_values(*trees)
+        array([4, 2, 4, 4, 7, 0], dtype=int8)
+    """
+    values = np.empty(len(tokens), dtype=np.int8)
+    for expression in range(len(offsets) - 1):
+        first, last = offsets[expression], offsets[expression + 1]
+        found = np.zeros((last - first, 10), dtype=np.int64)  # how often an argument has each value
+        for node in range(last - 1, first - 1, -1):  # arguments come after their operator
+            if tokens[node] < FIRST_OPERATOR:
+                value = int(tokens[node]) - FIRST_DIGIT
+            else:
+                arguments = np.repeat(np.arange(10), found[node - first])
+                value = apply_operator(int(tokens[node]) - FIRST_OPERATOR, arguments)
+            values[node] = value
+            if parents[node] >= 0:
+                found[parents[node], value] += 1
+    return values

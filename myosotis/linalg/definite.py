@@ -1,6 +1,5 @@
 """The public entry to the positive-definite family."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -134,9 +133,9 @@ def _checked_rows(tree: Tree, rows: Tensor, a: Tensor, d: Tensor) -> Tensor:
             f"({tree.num_nodes},): a row of the table for each node"
         )
     if not traced(rows):
-        outside = np.flatnonzero((rows.cpu().numpy() < 0) | (rows.cpu().numpy() >= a.shape[-2]))
-        if outside.size:
-            node = int(outside[0])
+        least, most = rows.aminmax() if len(rows) else (rows.new_zeros(()),) * 2
+        if least < 0 or most >= a.shape[-2]:
+            node = int(((rows < 0) | (rows >= a.shape[-2])).nonzero()[0])
             raise ShapeError(
                 f"rows[{node}] is {int(rows[node])}, but the tables have {a.shape[-2]} rows"
             )

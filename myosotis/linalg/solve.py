@@ -1,14 +1,18 @@
 """The solver as plain functions of tensors."""
 
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from torch import Tensor
 
-from myosotis.linalg.factor import solve_system
+from myosotis.linalg.checks import check_tensors, check_tree, check_values
+from myosotis.linalg.factor import Factorization, solve_system
 from myosotis.linalg.system import LevelBlocks, dense_system, diagonal_system
 from myosotis.tree import Tree
 
-__all__ = ["tree_solve", "tree_solve_diag"]
+if TYPE_CHECKING:
+    from torch.distributed.device_mesh import DeviceMesh
+
+__all__ = ["solve_diag_on_mesh", "tree_solve", "tree_solve_diag"]
 
 
 @overload
@@ -92,6 +96,7 @@ def tree_solve_diag(
     c: Tensor,
     u: Tensor,
     *,
+    mesh: "DeviceMesh | None" = None,
     backend: str | None = None,
     check_finite: bool = False,
 ) -> Tensor:
@@ -109,6 +114,12 @@ def tree_solve_diag(
             which one of the two sweeps is enough.
         c: row p(v), column v; roots as for b.
         u: right-hand side.
+        mesh: if given, its ranks share the nodes. u and x then have the n nodes of this rank only,
+            as `myosotis.distributed.local_nodes` lists them: (…, n, H). So may a, b and c, or
+            they have all L, roots included. All else is the same on every rank. Gradients are
+            those of the sum of the losses of all ranks; those of what every rank has in full, such
+            as parameters, are shares, to be added up or averaged as
+            `myosotis.distributed.average_gradients` explains.
         backend: one of `myosotis.linalg.backends.available()`; chosen by device if None.
         check_finite: raise `DataError` if an input has NaN or Inf.
 
@@ -118,6 +129,8 @@ def tree_solve_diag(
     Raises:
         ShapeError: shapes, dtypes or devices do not fit.
         SingularBlockError: a pivot is zero.
+        TreeError: the tree cannot be divided among the ranks of the mesh.
+        DistributedError: a rank of the mesh failed or did not answer.
 
     Example:
         >>> import torch
@@ -127,7 +140,49 @@ def tree_solve_diag(
         >>> tree_solve_diag(tree, one, zero, -one / 2, one).flatten()
         tensor([1.0000, 1.5000, 1.7500, 1.8750])
     """
+    if mesh is not None:
+        if check_finite:
+            check_values({"a": a, "b": b, "c": c, "u": u})
+        return solve_diag_on_mesh(tree, (a, b, c), u, mesh, backend=backend)
     system = diagonal_system(tree, a, b, c, check_finite=check_finite)
     x = solve_system(system, u, backend, check_finite=check_finite)
     assert isinstance(x, Tensor)  # only systems given per level have lists for solutions
     return x
+
+
+def solve_diag_on_mesh(
+    tree: Tree,
+    blocks: tuple[Tensor, Tensor, Tensor],
+    u: Tensor,
+    mesh: "DeviceMesh",
+    *,
+    added: Tensor | None = None,
+    backend: str | None = None,
+) -> Tensor:
+    """`tree_solve_diag` on a mesh, where ranks may know parts of sums.
+
+    Args:
+        tree: which node hangs on which.
+        blocks: a, b and c.
+        u: right-hand side, (…, n, H).
+        mesh: whose ranks share the nodes.
+        added: (…, top, H), what this rank adds to a at the nodes that every rank has; what all
+            ranks add counts. Nothing if None.
+        backend: as for `tree_solve_diag`.
+    """
+    from myosotis.distributed.solve import Solve, solve_on_mesh
+
+    def factorize(forest: Tree, a: Tensor, b: Tensor, c: Tensor) -> Solve:
+        factorization = Factorization(diagonal_system(forest, a, b, c), backend)
+
+        def solve(right: Tensor) -> Tensor:
+            x = factorization.solve(right)
+            assert isinstance(x, Tensor)
+            return x
+
+        return solve
+
+    check_tree(tree)
+    a, b, c = check_tensors(dict(zip("abc", blocks, strict=True)))
+    (right,) = check_tensors({"u": u}, like=a)
+    return solve_on_mesh(tree, (a, b, c), right, mesh, factorize, added=added).to(u.dtype)

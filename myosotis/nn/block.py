@@ -4,10 +4,16 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
+from myosotis.linalg.ops import traced
 from myosotis.nn.config import ClassifierConfig
+from myosotis.nn.myo import Myo
+from myosotis.tree import Tree
 
 __all__ = ["Block", "Gate", "drop_path"]
+
+LANES = 16  # widths that the fused operations take are multiples of it
 
 
 class Gate(nn.Module):
@@ -49,7 +55,11 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, mix: Callable[[nn.Module, Tensor], Tensor], alive: Tensor | None
+        self,
+        x: Tensor,
+        mix: Callable[[nn.Module, Tensor], Tensor],
+        alive: Tensor | None,
+        tree: Tree | None = None,
     ) -> Tensor:
         """Maps (batch, n, dim) to the same shape.
 
@@ -57,11 +67,47 @@ class Block(nn.Module):
             x: features.
             mix: applies the mixer to features, with whatever mask and tree it needs.
             alive: bool (batch, n), the positions that count for batch norm; all if None.
+            tree: the tree of a `Myo`.
         """
+        if tree is not None and alive is None and self._can_fuse(x):
+            return self._fused(x, tree)
         y = self._normed(x, alive) if self.prenorm else x
         y = self.gate(nn.functional.silu(mix(self.mixer, y)))
         y = drop_path(self.dropout(y), self.drop, self.training)
         return x + y if self.prenorm else self._normed(x + y, alive)
+
+    def _can_fuse(self, x: Tensor) -> bool:
+        """Whether `myosotis.nn.fused` does what this block would, and nothing else looks inside."""
+        mixer = self.mixer
+        return (
+            isinstance(mixer, Myo)
+            and mixer.mesh is None
+            and isinstance(self.gate, Gate)
+            and self.prenorm
+            and not (self.training and self.drop)
+            and (
+                self.training or isinstance(self.norm, nn.LayerNorm) or not torch.is_grad_enabled()
+            )
+            and x.device.type == "cpu"
+            and {p.dtype for p in self.parameters()} | {x.dtype} == {torch.float32}
+            and not any(size % LANES for size in mixer.project_in.weight.shape)
+            and not traced(x)
+            and not torch.is_autocast_enabled("cpu")
+            and not torch._C._are_functorch_transforms_active()
+            and forward_ad._current_level < 0
+            and not any(m._forward_hooks or m._forward_pre_hooks for m in self.modules())
+        )
+
+    def _fused(self, x: Tensor, tree: Tree) -> Tensor:
+        from myosotis.nn.fused import Dropout, enter, leave
+
+        mixer, gate = self.mixer, self.gate
+        assert isinstance(mixer, Myo)
+        assert isinstance(gate, Gate)
+        x, n, u = enter(x, self.norm, mixer.project_in.weight)
+        s = mixer.solve(u, n, tree)
+        dropout = Dropout.draw(self.dropout.p if self.training else 0.0)
+        return leave(x, n, s, mixer.skip, mixer.project_out.weight, gate.linear, dropout)
 
     def _normed(self, x: Tensor, alive: Tensor | None) -> Tensor:
         if isinstance(self.norm, nn.LayerNorm):

@@ -14,7 +14,7 @@ from myosotis.nn import mixers
 from myosotis.nn.block import Block
 from myosotis.nn.config import ClassifierConfig
 from myosotis.nn.encoder import Encoder
-from myosotis.nn.index import num_leaves
+from myosotis.nn.index import num_leaves, num_top_nodes
 from myosotis.nn.mask import as_sequences, leaves_below
 from myosotis.nn.pool import pool_nodes, pool_sequence
 from myosotis.tree import Tree
@@ -87,6 +87,34 @@ class Classifier(
             if tree is not None and tree.num_roots > 1:
                 inputs, mask = as_sequences(inputs, tree)
             return self._classify_sequence(inputs, mask)
+        x, tree, alive = self._node_features(inputs, mask, tree)
+        top = self.norm(x[:, -num_top_nodes(tree, self.config.pool_levels) :])
+        pooled = pool_nodes(top, tree, self.config.pool_levels, alive)
+        return self.head(pooled).flatten(0, 1)  # type: ignore[no-any-return]
+
+    def classify_nodes(
+        self, inputs: Tensor, mask: Tensor | None = None, tree: Tree | None = None
+    ) -> Tensor:
+        """Classifies every node by its own features; arguments as for `forward`.
+
+        Returns:
+            Logits (batch, L, num_classes), nodes in canonical numbering. Those of a root are what
+            `forward` gives with `pool_levels=1`.
+
+        Example:
+            >>> config = ClassifierConfig(2, Tree.star(3), channels=1, depth=1, dim=16)
+            >>> Classifier(config).classify_nodes(torch.randn(5, 3, 1)).shape
+            torch.Size([5, 4, 2])
+        """
+        if not self.over_nodes:
+            raise ConfigError(f"mixer {self.config.mixer!r} works on sequences: it has no nodes")
+        x, _, _ = self._node_features(inputs, mask, self.config.tree if tree is None else tree)
+        return self.head(self.norm(x))  # type: ignore[no-any-return]
+
+    def _node_features(
+        self, inputs: Tensor, mask: Tensor | None, tree: Tree | None
+    ) -> tuple[Tensor, Tree, Tensor | None]:
+        """Features (batch, L, dim) of the nodes, the tree, and which nodes are there."""
         if tree is None:
             raise ConfigError("the configuration has no tree: give one with each call")
         self._check(inputs, tree)
@@ -94,9 +122,8 @@ class Classifier(
         alive = None if below is None else below > 0
         x = self.encoder(inputs, tree, mask, below)
         for block in self.blocks:
-            x = block(x, lambda mixer, y: mixer(y, mask, tree), alive)
-        pooled = pool_nodes(self.norm(x), tree, self.config.pool_levels, alive)
-        return self.head(pooled).flatten(0, 1)  # type: ignore[no-any-return]
+            x = block(x, lambda mixer, y: mixer(y, mask, tree), alive, tree)
+        return x, tree, alive
 
     def _classify_sequence(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         x = self.encoder(inputs, None, mask, None)

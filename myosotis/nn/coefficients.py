@@ -179,7 +179,8 @@ class Factor(Coefficients):
         C = -a * d.mT  # −a_v D_v
         parent = parent_tensor(tree)[: tree.num_edges].to(a.device)
         sent = (-C @ a.mH).narrow(-4, 0, tree.num_edges)  # a_v D_v a_v^H
-        A = torch.diag_embed(d.squeeze(-1)).to(C.dtype).index_add(-4, parent, sent)
+        own = torch.diag_embed(d.squeeze(-1)).to(C.dtype).expand(C.shape)  # cut edges: by example
+        A = own.index_add(-4, parent, sent)
         return A, C.mH, C
 
     def solve(

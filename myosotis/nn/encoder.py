@@ -27,6 +27,8 @@ class Encoder(nn.Module):
         self.embed: nn.Module
         if config.vocabulary is not None:
             self.embed = nn.Embedding(config.vocabulary, config.dim)
+            # Short vectors: words too rare to be learned must not drown out the others.
+            nn.init.normal_(self.embed.weight, std=config.dim**-0.5)
         else:
             assert config.channels is not None  # the configuration has one or the other
             self.embed = nn.Linear(config.channels, config.dim)

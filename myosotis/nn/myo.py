@@ -1,11 +1,12 @@
 """The Myo layer: mixing by the solution of a tree-structured system."""
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import torch
 from torch import Tensor, nn
 
 from myosotis.errors import ConfigError, ShapeError
+from myosotis.linalg.solve import solve_diag_on_mesh
 from myosotis.nn.coefficients import PARAMETRIZATIONS, Parametrization
 from myosotis.nn.index import row_index
 from myosotis.nn.initial import Init, start
@@ -13,6 +14,11 @@ from myosotis.nn.mask import joined_edges, leaves_below, silence
 from myosotis.nn.precision import full_precision
 from myosotis.nn.sharing import Layout, Sharing
 from myosotis.tree import Tree
+
+if TYPE_CHECKING:
+    from torch.distributed.device_mesh import DeviceMesh
+
+    from myosotis.distributed.part import Part, Renumbered
 
 __all__ = ["Myo"]
 
@@ -40,6 +46,11 @@ class Myo(nn.Module):
         hippo_blocks: equal blocks that the heads are cut into for `hippo` and `ssm`.
         levels: levels with coefficients of their own; those of the tree if None.
         branching: places among siblings with coefficients of their own; those of the tree if None.
+        mesh: if given, its ranks share the nodes: x has those of this rank, which
+            `myosotis.distributed.local_nodes` lists, and so has the result. Parameters are the
+            same on all ranks; their gradients are averaged as in data parallel training, by
+            `DistributedDataParallel` or `myosotis.distributed.average_gradients`, if every rank
+            computes the whole loss. For blocks of size one and without masks.
         device: of the parameters.
         dtype: of the parameters; real also for complex heads, which are stored as pairs.
 
@@ -70,6 +81,7 @@ class Myo(nn.Module):
         hippo_blocks: int = 1,
         levels: int | None = None,
         branching: int | None = None,
+        mesh: "DeviceMesh | None" = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -81,7 +93,9 @@ class Myo(nn.Module):
         if parametrization not in PARAMETRIZATIONS:
             known = ", ".join(get_args(Parametrization))
             raise ConfigError(f"parametrization is {parametrization!r}; it is one of {known}")
-        self.dim, self.tree, self.complex_heads = dim, tree, complex_heads
+        if mesh is not None and block > 1:
+            raise ConfigError(f"block is {block}; ranks of a mesh share systems of block 1 only")
+        self.dim, self.tree, self.complex_heads, self.mesh = dim, tree, complex_heads, mesh
         self.channels = (heads, block, rhs)
         self.layout = Layout.of(tree, sharing, levels, branching)
         begin = start(
@@ -112,7 +126,7 @@ class Myo(nn.Module):
         """Mixes the features of the nodes.
 
         Args:
-            x: (batch, L, dim), nodes in canonical numbering.
+            x: (batch, L, dim), nodes in canonical numbering; on a mesh (batch, n, dim).
             mask: bool (batch, leaves), False for padding. Padded leaves, and inner nodes with
                 nothing else below them, are cut off: real nodes get what the tree without them
                 would give, the others zero.
@@ -120,7 +134,7 @@ class Myo(nn.Module):
                 are batched as a forest, `Tree.forest`.
 
         Returns:
-            (batch, L, dim).
+            (batch, L, dim), or (batch, n, dim).
         """
         tree = self._checked_tree(x, tree)
         if mask is None:
@@ -139,31 +153,78 @@ class Myo(nn.Module):
         return self._mix_alive(x, alive, tree, joined_edges(tree, alive))
 
     def _mix_alive(self, x: Tensor, alive: Tensor, tree: Tree, edges: Tensor | None) -> Tensor:
+        if self.mesh is not None:
+            raise ConfigError(
+                "on a mesh all nodes are there: give no mask, but a tree without them"
+            )
         return silence(self._mix(silence(x, alive), tree, edges), alive)
 
     def _mix(self, x: Tensor, tree: Tree, edges: Tensor | None) -> Tensor:
-        u = self.project_in(x)  # (batch, L, heads·block·rhs [·2])
+        solution = self.solve(self.project_in(x), x, tree, edges)
+        mixed: Tensor = self.project_out(solution)
+        return mixed + self.skip * x
+
+    def solve(self, u: Tensor, x: Tensor, tree: Tree, edges: Tensor | None = None) -> Tensor:
+        """What lies between the projections: T⁻¹ u for each head.
+
+        Args:
+            u: (batch, L, width), real also for complex heads, whose numbers are pairs.
+            x: (batch, L, dim), what selective coefficients depend on.
+            tree: the tree.
+            edges: bool (batch, L), False where a node is cut from its parent; None: nowhere.
+
+        Returns:
+            (batch, L, width).
+        """
         with torch.autocast(x.device.type, enabled=False):
             (u,) = full_precision(u)
             if self.complex_heads:
                 u = torch.view_as_complex(u.unflatten(-1, (-1, 2)))
             u = u.unflatten(-1, self.channels)
             rows = row_index(self.layout, tree).to(x.device)
-            solution = self.coefficients.solve(tree, rows, u, x, edges)
+            if self.mesh is None:
+                solution = self.coefficients.solve(tree, rows, u, x, edges)
+            else:
+                solution = self._solve_on_mesh(tree, rows, u, x, self.mesh)
             if self.complex_heads:
                 solution = torch.view_as_real(solution)
-            flat = solution.flatten(2).to(x.dtype)
-        mixed: Tensor = self.project_out(flat)
-        return mixed + self.skip * x
+            return solution.flatten(2).to(x.dtype)
+
+    def _solve_on_mesh(
+        self, tree: Tree, rows: Tensor, u: Tensor, x: Tensor, mesh: "DeviceMesh"
+    ) -> Tensor:
+        """Solves for the nodes of this rank: rows (L,), u (batch, n, heads, 1, rhs), x local."""
+        part = _part(tree, mesh)
+        rows, own = rows.index_select(0, part.nodes.to(rows.device)), part.num_own
+        a, b, c = self._local_diagonals(part.whole, rows, x)
+        added = None
+        if part.top is not None:
+            # Every rank knows the same of the top's diagonal, but for what its own nodes add there.
+            alone, _, _ = self._local_diagonals(part.top_alone, rows[own:], x[:, own:])
+            added = a[..., own:, :] - alone
+            a = torch.cat([a[..., :own, :], alone], dim=-2)
+        solution = solve_diag_on_mesh(tree, (a, b, c), u.flatten(-3), mesh, added=added)
+        return solution.view(u.shape)
+
+    def _local_diagonals(self, forest: "Renumbered", rows: Tensor, x: Tensor) -> list[Tensor]:
+        """a, b, c (…, n, heads · rhs), in the order of rows (n,) and x (batch, n, dim)."""
+        order, back = (index.to(rows.device) for index in (forest.order, forest.back))
+        if self.coefficients.select is not None:
+            x = x.index_select(1, order)
+        blocks = self.coefficients.blocks(forest.tree, rows[order], x)
+        _, _, rhs = self.channels
+        return [t[..., 0, 0].index_select(-2, back).repeat_interleave(rhs, dim=-1) for t in blocks]
 
     def _checked_tree(self, x: Tensor, tree: Tree | None) -> Tree:
         tree = self.tree if tree is None else tree
         if tree is None:
             raise ConfigError("the layer has no tree of its own: give one with each call")
-        if x.ndim != 3 or x.shape[1:] != (tree.num_nodes, self.dim):
+        num_nodes = tree.num_nodes if self.mesh is None else _part(tree, self.mesh).num_nodes
+        if x.ndim != 3 or x.shape[1:] != (num_nodes, self.dim):
+            whose = f"every node of the tree, which has {tree.num_leaves} leaves"
             raise ShapeError(
-                f"x has shape {tuple(x.shape)}; expected (batch, {tree.num_nodes}, {self.dim}): "
-                f"features of every node of the tree, which has {tree.num_leaves} leaves"
+                f"x has shape {tuple(x.shape)}; expected (batch, {num_nodes}, {self.dim}): "
+                f"features of {whose if self.mesh is None else 'the nodes of this rank'}"
             )
         return tree
 
@@ -175,3 +236,9 @@ class Myo(nn.Module):
         pairs = torch.view_as_complex(weight.movedim(2, -1).contiguous())  # (heads, rhs, dim)
         scaled = torch.view_as_real(pairs * scale.to(pairs)[:, None, None])
         self.project_in.weight.copy_(scaled.movedim(-1, 2).flatten(0, 2))
+
+
+def _part(tree: Tree, mesh: "DeviceMesh") -> "Part":
+    from myosotis.distributed.part import part_on
+
+    return part_on(tree, mesh)

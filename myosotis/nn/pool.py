@@ -13,7 +13,7 @@ def pool_nodes(x: Tensor, tree: Tree, levels: int | None, alive: Tensor | None =
     """Mean over the nodes of the top levels, for each tree of the forest.
 
     Args:
-        x: (batch, L, dim).
+        x: (batch, L, dim), or those of the last nodes only, if all that count are among them.
         tree: tree or forest.
         levels: number of levels, 1 for the root alone; None for all.
         alive: bool (batch, L), the nodes that count; all if None.

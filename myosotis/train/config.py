@@ -13,6 +13,7 @@ from myosotis.train.duration import parse_duration
 __all__ = ["ModelConfig", "OptimiserConfig", "TrainConfig"]
 
 Precision = Literal["64-true", "32-true", "16-mixed", "bf16-mixed"]
+LearnFrom = Literal["examples", "nodes"]
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,8 @@ class TrainConfig:
         task: one of `myosotis.data.available()`.
         model: size and kind of the model.
         optimiser: how it learns.
+        learn_from: `examples`: from the class of each; `nodes`: from the classes of all nodes of
+            their trees, where the data has them (`sst`). Validation and test are about examples.
         epochs: passes over the training set.
         batch_size: examples in a step, on each device.
         seed: of the first weights, of the order of examples, and of dropout.
@@ -152,6 +155,7 @@ class TrainConfig:
     task: str = "digits"
     model: ModelConfig = field(default_factory=ModelConfig)
     optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
+    learn_from: LearnFrom = "examples"
     epochs: int = 10
     batch_size: int = 64
     seed: int = 0

@@ -8,6 +8,7 @@ from torch.nn import functional
 from torch.optim.lr_scheduler import LambdaLR
 
 from myosotis.data import Task
+from myosotis.errors import ConfigError
 from myosotis.nn import Classifier
 from myosotis.train.clock import Clock
 from myosotis.train.config import TrainConfig
@@ -67,19 +68,39 @@ class TrainingModule(pl.LightningModule):
         Raises:
             ConfigError: it is not a number.
         """
-        inputs, labels, mask, tree = batch
-        logits = self.model(inputs, mask, tree)
+        labels = batch[1]
         smoothing = self.config.optimiser.label_smoothing
-        loss = functional.cross_entropy(logits, labels, label_smoothing=smoothing)
+        if self.config.learn_from == "nodes":
+            logits, loss = self._every_node(batch, smoothing)
+        else:
+            logits = self.model(batch[0], *batch[2:4])
+            loss = functional.cross_entropy(logits, labels, label_smoothing=smoothing)
         if not bool(loss.isfinite()):
             raise explain_loss(self.model, batch, self.global_step)
-        plain = functional.cross_entropy(logits.detach(), labels) if smoothing else loss
+        plain = functional.cross_entropy(logits.detach(), labels)
         self.correct, self.cross_entropy = _count_correct(logits, labels), float(plain.detach())
         return loss
 
+    def _every_node(self, batch: Example, smoothing: float) -> tuple[Tensor, Tensor]:
+        """Logits of the roots (roots, classes), and the mean loss of all nodes with a label."""
+        inputs, _, mask, tree, node_labels = batch
+        if tree is None or node_labels is None:
+            raise ConfigError(
+                f"learn_from is 'nodes', but the nodes of {self.task.name!r} have no labels; "
+                "use learn_from: examples"
+            )
+        logits = self.model.classify_nodes(inputs, mask, tree)
+        loss = functional.cross_entropy(
+            logits.flatten(0, 1),
+            node_labels.flatten(),
+            ignore_index=-1,
+            label_smoothing=smoothing,
+        )
+        return logits[:, -tree.num_roots :].flatten(0, 1), loss
+
     def validation_step(self, batch: Example, batch_idx: int) -> None:
         """Adds a batch to the mean loss and the number of right answers."""
-        inputs, labels, mask, tree = batch
+        inputs, labels, mask, tree, _ = batch
         logits = self.model(inputs, mask, tree)
         loss = functional.cross_entropy(logits, labels)
         counts = {

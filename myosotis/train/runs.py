@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 import torch
+from lightning_fabric.utilities.exceptions import MisconfigurationException
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning.loggers import TensorBoardLogger
 
@@ -185,7 +186,14 @@ def _fit(config: TrainConfig, task: Task, folder: Path, *, show: bool) -> Result
     module = TrainingModule(config, task, clock)
     last = read_folder(folder / LAST)
     with quiet_lightning(), listening() as request:
-        trainer = _trainer(config, folder, module, recorder, request, show=show)
+        try:
+            trainer = _trainer(config, folder, module, recorder, request, show=show)
+        except (ValueError, MisconfigurationException) as error:
+            reason = str(error).split(". ")[0]
+            raise ConfigError(
+                f"cannot train with devices={config.devices}, strategy={config.strategy!r} and "
+                f"precision={config.precision!r} here: {reason}"
+            ) from error
         try:
             trainer.fit(module, ckpt_path=None if last is None else folder / LAST)
         except OSError as error:  # of a logger: our own files complain themselves

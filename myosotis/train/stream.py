@@ -12,8 +12,8 @@ from myosotis.tree import Tree
 
 __all__ = ["Example", "Stream", "epoch_seed"]
 
-# inputs, labels, mask, tree: a tuple, because Lightning moves no frozen dataclasses.
-Example = tuple[Tensor, Tensor, Tensor | None, Tree | None]
+# inputs, labels, mask, tree, labels of nodes: a tuple, as Lightning moves no frozen dataclasses.
+Example = tuple[Tensor, Tensor, Tensor | None, Tree | None, Tensor | None]
 
 
 def epoch_seed(seed: int, epoch: int) -> int:
@@ -44,7 +44,7 @@ class Stream:
     Example:
         >>> from myosotis.data import load
         >>> stream = Stream(load("digits").train, 500, seed=0, step=lambda: 4)
-        >>> len(stream), [len(labels) for _, labels, _, _ in stream]
+        >>> len(stream), [len(labels) for _, labels, _, _, _ in stream]
         (3, [500, 257])
     """
 
@@ -67,4 +67,4 @@ class Stream:
         batches = self.split.batches(self.batch_size, seed=seed)
         first, last = taken * self.world + self.rank, len(self) * self.world
         for batch in islice(batches, first, last, self.world):
-            yield batch.inputs, batch.labels, batch.mask, batch.tree
+            yield batch.inputs, batch.labels, batch.mask, batch.tree, batch.node_labels

@@ -6,7 +6,6 @@ from myosotis.bench import scaling
 from myosotis.bench.case import Contender, Work
 from myosotis.bench.scaling import SCALINGS, run_scaling
 from myosotis.bench.timing import Settings
-from myosotis.plot.scaling import Point, draw_scaling, require_matplotlib
 
 SETTINGS = Settings(repeats=2, warmup=1)
 
@@ -46,17 +45,3 @@ def test_every_scaling_runs(each):
     result = run_scaling(each, scaling.TINY_EXPONENTS, SETTINGS).results[0]
     assert result.measurements[0].status == "measured"
     assert {m.status for m in result.measurements} <= {"measured", "not installed"}
-
-
-@pytest.mark.parametrize("peak_bytes", [None, 2**24])
-def test_pictures(tmp_path, peak_bytes):
-    pytest.importorskip("matplotlib")
-    require_matplotlib()
-    curves = {
-        name: [Point(2**k, slope * 2**k, peak_bytes) for k in range(8, 12)]
-        for name, slope in (("ours", 1e-9), ("peer", 1e-3))
-    }
-    files = draw_scaling("A title", curves, ["other: not installed"], tmp_path / "picture")
-    assert [file.name for file in files] == ["picture.png", "picture.svg"]
-    assert files[0].read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in files[1].read_text(encoding="utf-8")

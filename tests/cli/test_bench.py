@@ -6,7 +6,7 @@ import pytest
 
 from myosotis import cli
 from myosotis.bench import layer, solve, train
-from myosotis.plot import scaling as picture
+from myosotis.plot import theme
 
 QUICK = ("--quick", "--repeats", "2")
 
@@ -96,7 +96,7 @@ def test_a_mistake_is_one_line_and_status_2(myo, capsys, arguments):
 
 
 def test_pictures_need_matplotlib(myo, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(picture, "find_spec", lambda name: None)
+    monkeypatch.setattr(theme, "find_spec", lambda name: None)
     assert myo("solve", "--plot", str(tmp_path)) == 2
     assert "myosotis[plot]" in capsys.readouterr().err
 

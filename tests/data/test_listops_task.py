@@ -73,7 +73,18 @@ def values_on_the_tree(batch: Batch) -> list[int]:
             "MED": int(np.median(below)),
         }
         values.append(results[OPERATORS[token - FIRST_OPERATOR]])
-    return [values[root] for root in batch.tree.roots]
+    return values
+
+
+def assert_values(batch: Batch) -> None:
+    """The labels of operators are their values, and that of an example is the value of its root."""
+    assert batch.tree is not None
+    assert batch.node_labels is not None
+    values = values_on_the_tree(batch)
+    tokens = batch.inputs[0].tolist()
+    expected = [v if t >= FIRST_OPERATOR else -1 for v, t in zip(values, tokens, strict=True)]
+    assert batch.node_labels[0].tolist() == expected
+    assert batch.labels.tolist() == [values[root] for root in batch.tree.roots]
 
 
 def test_flat_task_from_files(lra_root: Path) -> None:
@@ -100,7 +111,7 @@ def test_tree_task_from_files(lra_root: Path) -> None:
     assert task.tree is None
     assert task.inputs_on == "nodes"
     for batch in task.train.batches(3, seed=1):
-        assert values_on_the_tree(batch) == batch.labels.tolist()
+        assert_values(batch)
     batch = next(task.train.batches(1))
     assert batch.tree == Tree([-1, 0, 0, 0, 3, 3, 0])
 
@@ -115,8 +126,7 @@ def test_tasks_from_generated_expressions(tmp_path: Path) -> None:
     assert batch.mask is not None
     for row, mask, label in zip(batch.inputs, batch.mask, batch.labels, strict=True):
         assert rewrite(as_text(row[mask].numpy())) == str(int(label))
-    batch = next(trees.validation.batches(7))
-    assert values_on_the_tree(batch) == batch.labels.tolist()
+    assert_values(next(trees.validation.batches(7)))
 
 
 def test_generated_files_are_the_same_for_any_number_of_workers(tmp_path: Path) -> None:
@@ -155,7 +165,8 @@ def test_long_expressions_are_cut_in_the_sequence_and_whole_in_the_tree(lra_root
     assert batch.mask.sum() == 2000
     assert batch.inputs[0, :2000].tolist() == tokenize(text)[:2000].tolist()
     batch = next(load_listops_tree(lra_root).test.batches(1))
-    assert values_on_the_tree(batch) == [7]
+    assert_values(batch)
+    assert batch.labels.tolist() == [7]
 
 
 def test_a_missing_file_is_named(lra_root: Path) -> None:

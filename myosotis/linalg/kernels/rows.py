@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 
 from myosotis.linalg.kernels.vectors import Kind, Row
 
-__all__ = ["combine", "combine_away", "fence", "invert", "prefetch", "reduce"]
+__all__ = ["combine", "combine_away", "fence", "fetch", "invert", "prefetch", "reduce"]
 
 
 @intrinsic
@@ -76,14 +76,19 @@ def prefetch(typingctx: Any, address: Any) -> Any:
     """Ask for the memory at an address, which need not be valid, to be in the caches soon."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer, small = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, small, small, small])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        read, keep, data = small(0), small(3), small(1)
-        builder.call(function, [builder.inttoptr(args[0], pointer), read, keep, data])
+        fetch(builder, args[0])
         return context.get_dummy_value()
 
     return types.void(address), codegen
+
+
+def fetch(builder: Any, address: Any) -> None:
+    """Emit the instruction of `prefetch`."""
+    pointer, small = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [pointer, small, small, small])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    read, keep, data = small(0), small(3), small(1)
+    builder.call(function, [builder.inttoptr(address, pointer), read, keep, data])
 
 
 @intrinsic

@@ -1,0 +1,181 @@
+"""Products of small matrices in vector registers, as the fused blocks need them.
+
+A matrix is given by its address and the bytes from one row to the next. Its entries are float32.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from myosotis.linalg.kernels.rows import fetch
+
+__all__ = ["LANES", "add_product", "inner_product", "product"]
+
+LANES = 16  # numbers in a vector; the products need matrices whose width is a multiple of it
+_BYTES = 4
+_ROWS = 4  # rows and vectors of the result that are held in registers at once
+_VECTORS = 4
+_REAL, _INDEX = ir.FloatType(), ir.IntType(64)
+_VECTOR = ir.VectorType(_REAL, LANES)
+
+
+@intrinsic
+def product(typingctx: Any, out: Any, size: Any, left: Any, right: Any, ahead: Any) -> Any:
+    """out[m, n] = Σ_k left[m, k] · right[k, n].
+
+    `out` and `right` are (address, bytes per row), `left` is (address, bytes from m to m + 1, bytes
+    from k to k + 1), `size` is (m, k, n), n a multiple of `LANES`. Meanwhile m rows of each matrix
+    of the tuple `ahead`, (address, bytes per row), are brought into the caches for what comes next:
+    a core that waits for memory only between products computes for half of its time.
+    """
+    return types.void(out, size, left, right, ahead), _codegen(accumulate=False)
+
+
+@intrinsic
+def add_product(typingctx: Any, out: Any, size: Any, left: Any, right: Any, ahead: Any) -> Any:
+    """out[m, n] += Σ_k left[m, k] · right[k, n]; otherwise as `product`."""
+    return types.void(out, size, left, right, ahead), _codegen(accumulate=True)
+
+
+@intrinsic
+def inner_product(typingctx: Any, left: Any, right: Any, n: Any) -> Any:
+    """Σ_j left[j] · right[j] of two ranges given by address, n a multiple of `LANES`.
+
+    The lanes are summed pairwise at the end: the same bits wherever it is computed.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        left, right, n = args
+        total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+        with cgutils.for_range_slice(builder, _INDEX(0), n, _INDEX(LANES), intp=_INDEX) as (j, _):
+            shift = builder.mul(j, _INDEX(_BYTES))
+            a, b = (_load(builder, builder.add(t, shift), _VECTOR) for t in (left, right))
+            builder.store(_multiply_add(builder, a, b, builder.load(total)), total)
+        lanes = builder.load(total)
+        while lanes.type.count > 1:
+            half = lanes.type.count // 2
+            parts = [
+                builder.shuffle_vector(lanes, lanes, _indices(range(start, start + half)))
+                for start in (0, half)
+            ]
+            lanes = builder.fadd(*parts)
+        return builder.extract_element(lanes, ir.IntType(32)(0))
+
+    return types.float32(left, right, n), codegen
+
+
+def _codegen(accumulate: bool) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        out, size, left, right, later = (cgutils.unpack_tuple(builder, t) for t in args)
+        ahead = [cgutils.unpack_tuple(builder, matrix) for matrix in later]
+        m, k, n = size
+
+        def columns(start: Any, vectors: int) -> None:
+            shift = builder.mul(start, _INDEX(_BYTES))
+            panels = [(builder.add(address, shift), step) for address, step in (out, right)]
+            for rows, first, last in _cuts(builder, m, _ROWS):
+                with cgutils.for_range_slice(builder, first, last, _INDEX(rows), intp=_INDEX) as (
+                    i,
+                    _,
+                ):
+                    _panel(builder, panels, left, ahead, (i, rows), k, vectors, accumulate)
+
+        for width, first, last in _cuts(builder, n, _VECTORS * LANES, least=LANES):
+            with cgutils.for_range_slice(builder, first, last, _INDEX(width), intp=_INDEX) as (
+                j,
+                _,
+            ):
+                columns(j, width // LANES)
+        return context.get_dummy_value()
+
+    return codegen
+
+
+def _cuts(builder: Any, n: Any, large: int, least: int = 1) -> list[tuple[int, Any, Any]]:
+    """(step, first, last): as many steps of `large` (a power of two) as fit, then of `least`."""
+    middle = builder.and_(n, _INDEX(-large))
+    return [(large, _INDEX(0), middle), (least, middle, n)]
+
+
+def _panel(
+    builder: Any,
+    panels: list[Any],
+    left: Any,
+    ahead: list[Any],
+    place: Any,
+    k: Any,
+    vectors: int,
+    accumulate: bool,
+) -> None:
+    """A few rows and vectors of the result, summed over k in registers."""
+    (out, out_step), (right, right_step) = panels
+    left_address, m_step, k_step = left
+    first, rows = place
+    row = [builder.add(first, _INDEX(r)) for r in range(rows)]
+    targets = [
+        [_along(builder, out, [(row[r], out_step)], v) for v in range(vectors)] for r in range(rows)
+    ]
+    zero = ir.Constant(_VECTOR, [0.0] * LANES)
+    sums = [
+        [
+            cgutils.alloca_once_value(builder, _load(builder, t, _VECTOR) if accumulate else zero)
+            for t in line
+        ]
+        for line in targets
+    ]
+    fetches = [
+        (_along(builder, address, [(first, step)], 0), _share(builder, step, rows, k))
+        for address, step in ahead
+    ]
+    with cgutils.for_range(builder, k, intp=_INDEX) as loop:
+        for address, share in fetches:
+            fetch(builder, _along(builder, address, [(loop.index, share)], 0))
+        values = [
+            _load(builder, _along(builder, right, [(loop.index, right_step)], v), _VECTOR)
+            for v in range(vectors)
+        ]
+        for r in range(rows):
+            place = _along(builder, left_address, [(row[r], m_step), (loop.index, k_step)], 0)
+            factor = _spread(builder, _load(builder, place, _REAL))
+            for total, value in zip(sums[r], values, strict=True):
+                builder.store(_multiply_add(builder, factor, value, builder.load(total)), total)
+    for line, totals in zip(targets, sums, strict=True):
+        for target, total in zip(line, totals, strict=True):
+            pointer = builder.inttoptr(target, _VECTOR.as_pointer())
+            builder.store(builder.load(total), pointer, align=_BYTES)
+
+
+def _share(builder: Any, step: Any, rows: int, k: Any) -> Any:
+    """Bytes of a few rows for each of k turns, rounded up to whole numbers of 4."""
+    total = builder.add(builder.mul(step, _INDEX(rows)), builder.mul(k, _INDEX(_BYTES - 1)))
+    return builder.and_(builder.udiv(total, k), _INDEX(-_BYTES))
+
+
+def _along(builder: Any, address: Any, steps: list[tuple[Any, Any]], vector: int) -> Any:
+    for count, step in steps:
+        address = builder.add(address, builder.mul(count, step))
+    return builder.add(address, _INDEX(vector * LANES * _BYTES))
+
+
+def _load(builder: Any, address: Any, kind: Any) -> Any:
+    return builder.load(builder.inttoptr(address, kind.as_pointer()), align=_BYTES, typ=kind)
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    one = builder.insert_element(undefined, number, ir.IntType(32)(0))
+    return builder.shuffle_vector(one, undefined, _indices([0] * LANES))
+
+
+def _indices(order: Any) -> Any:
+    numbers = list(order)
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
+
+
+def _multiply_add(builder: Any, factor: Any, value: Any, total: Any) -> Any:
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f32")
+    return builder.call(function, [factor, value, total])
