@@ -23,6 +23,7 @@ _EXTRA_MODULES = {
     "data": ("filelock", "platformdirs", "pooch", "sklearn"),
     "onnx": ("onnx", "onnxruntime", "onnxscript"),
     "plot": ("matplotlib",),
+    "demo": ("gradio",),
     "train": ("pytorch_lightning", "tensorboard", "yaml"),
     "bench": ("scipy", "jax", "s5", "mambapy"),
 }
