@@ -1,5 +1,6 @@
 """A run: a folder in which a model is trained, from its configuration to its result."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -36,6 +37,8 @@ from myosotis.train.settings import to_settings
 
 __all__ = ["create_run", "is_main_process", "run"]
 
+PATIENCE = 60.0  # seconds that processes of a run wait for its folder
+
 
 def create_run(config: TrainConfig, parent: Path, name: str | None = None) -> Path:
     """Make the folder of a new run and put its configuration there.
@@ -64,6 +67,7 @@ def create_run(config: TrainConfig, parent: Path, name: str | None = None) -> Pa
     label = datetime.now().strftime("%Y%m%d-%H%M%S") if name is None else name
     folder = parent / f"{config.task}-{config.model.mixer}-{label}"
     if not is_main_process():
+        _wait_for(folder / CONFIG)
         return folder
     try:
         folder.mkdir(parents=True)
@@ -77,6 +81,18 @@ def create_run(config: TrainConfig, parent: Path, name: str | None = None) -> Pa
         ) from None
     write_file(folder / CONFIG, dump_config(config).encode())
     return folder
+
+
+def _wait_for(file: Path) -> None:
+    """Waits until the main process, which may start later, has written a file."""
+    end = time.monotonic() + PATIENCE
+    while not file.exists():
+        if time.monotonic() > end:
+            raise ConfigError(
+                f"{file} did not appear within {PATIENCE:.0f} s; is the run's folder on a disk "
+                "that all machines share, and has process 0 started?"
+            )
+        time.sleep(0.05)
 
 
 def is_main_process() -> bool:

@@ -56,15 +56,26 @@ class Stream:
     world: int = 1
 
     def __len__(self) -> int:
-        """The number of batches of a pass: as many on each device, so that none waits for more."""
+        """The number of batches of a pass.
+
+        In training as many on each device, so that none waits for more. Otherwise each batch is
+        seen by one of them, or by all if there are not enough: none is left without.
+        """
         batches = -(-len(self.split) // self.batch_size)
-        return max(1, batches // self.world)
+        if self.seed is not None:
+            return max(1, batches // self.world)
+        return len(range(self.rank, batches, self.world)) if batches >= self.world else batches
 
     def __iter__(self) -> Iterator[Example]:
         # A generator: the step is asked for with the first batch, when Lightning has restored it.
-        epoch, taken = divmod(self.step(), len(self))
-        seed = None if self.seed is None else epoch_seed(self.seed, epoch)
-        batches = self.split.batches(self.batch_size, seed=seed)
-        first, last = taken * self.world + self.rank, len(self) * self.world
-        for batch in islice(batches, first, last, self.world):
+        if self.seed is None:
+            batches = self.split.batches(self.batch_size)
+            if len(self.split) > self.batch_size * (self.world - 1):
+                batches = islice(batches, self.rank, None, self.world)
+        else:
+            epoch, taken = divmod(self.step(), len(self))
+            shuffled = self.split.batches(self.batch_size, seed=epoch_seed(self.seed, epoch))
+            first, last = taken * self.world + self.rank, len(self) * self.world
+            batches = islice(shuffled, first, last, self.world)
+        for batch in batches:
             yield batch.inputs, batch.labels, batch.mask, batch.tree, batch.node_labels

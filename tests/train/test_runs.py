@@ -21,6 +21,7 @@ from myosotis.train import (
     best_model,
     create_run,
     run,
+    runs,
     saved_model,
 )
 from myosotis.train.evaluate import evaluate
@@ -283,3 +284,14 @@ def test_other_mixers_train(tmp_path, mixer):
     result = run(create_run(config, tmp_path), show=False)
     assert result.mixer == mixer
     assert isinstance(saved_model(next(tmp_path.iterdir()))[0], Classifier)
+
+
+def test_other_processes_wait_for_the_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(runs.rank_zero_only, "rank", 1)
+    monkeypatch.setattr(runs, "PATIENCE", 0.1)
+    with pytest.raises(ConfigError, match="did not appear within 0 s; is the run's folder on a"):
+        create_run(CONFIG, tmp_path, "shared")
+    folder = tmp_path / "digits-myo-shared"
+    folder.mkdir()
+    (folder / "config.yaml").write_text("task: digits")
+    assert create_run(CONFIG, tmp_path, "shared") == folder

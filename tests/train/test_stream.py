@@ -46,3 +46,15 @@ def test_devices_divide_the_batches():
     divided = [inputs(share) for share in shares]
     assert all(map(torch.equal, whole[0::2], divided[0]))
     assert all(map(torch.equal, whole[1::2], divided[1]))
+
+
+def test_devices_leave_out_nothing_in_validation():
+    split = load("digits").validation  # 180 examples
+    whole = inputs(Stream(split, 60))
+    shares = [Stream(split, 60, rank=rank, world=2) for rank in range(2)]
+    assert [len(share) for share in shares] == [2, 1]
+    first, second = (inputs(share) for share in shares)
+    assert all(map(torch.equal, whole, [first[0], second[0], first[1]]))
+    for rank in range(4):  # more devices than batches
+        stream = Stream(split, 60, rank=rank, world=4)
+        assert len(stream) == len(inputs(stream)) == 3
