@@ -38,6 +38,13 @@ def _without_solve(shape: Shape) -> Classifier:
     return model
 
 
+def _step_by_step(shape: Shape) -> Classifier:
+    model = _classifier(shape)
+    for block in model.blocks:
+        block.register_forward_hook(lambda *_: None)  # a block that is watched is not fused
+    return model
+
+
 def _compiled(shape: Shape) -> nn.Module:
     model = _classifier(shape)
     model.compile(fullgraph=True)
@@ -70,7 +77,11 @@ CASES: list[Case[Any]] = [
         _TIMED,
         _SHAPE,
         lambda shape: shape,
-        (_contender(OURS, _classifier), _contender("identity", _without_solve)),
+        (
+            _contender(OURS, _classifier),
+            _contender("identity", _without_solve),
+            _contender("blocks step by step", _step_by_step),
+        ),
         Target("identity", 1.15),
         unit="sample",
     ),
