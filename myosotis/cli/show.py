@@ -9,7 +9,6 @@ import typer
 
 from myosotis.cli.train import require_training
 from myosotis.cli.tree_argument import FORMS, parse_tree
-from myosotis.distributed import plan
 from myosotis.errors import ConfigError
 from myosotis.plot.curves import Contender, show_compare, show_run
 from myosotis.plot.matrix import example_matrix, show_matrix
@@ -45,7 +44,11 @@ def draw_tree(
     """Draw a tree, level by level, with the leaves below each node; large trees are abridged."""
     check_picture(out)
     parsed = parse_tree(tree)
-    owner = None if ranks is None else plan(parsed, ranks).owner
+    owner = None
+    if ranks is not None:
+        from myosotis.distributed import plan  # brings Numba, which takes a second
+
+        owner = plan(parsed, ranks).owner
     write_picture(show_tree(parsed, groups=owner, group_name="rank", theme=theme_name(dark)), out)
 
 

@@ -53,7 +53,7 @@ def explain_loss(model: nn.Module, example: Example, step: int) -> ConfigError |
 
     Example:
         >>> layer = nn.Linear(1, 1)
-        >>> batch = (torch.tensor([[float("inf")]]), torch.tensor([0]), None, None)
+        >>> batch = (torch.tensor([[float("inf")]]), torch.tensor([0]), None, None, None)
         >>> print(explain_loss(layer, batch, step=0))
         the inputs of step 1 have NaN or infinite values; check the data with 'myo data check'
     """
