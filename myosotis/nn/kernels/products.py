@@ -16,8 +16,9 @@ __all__ = ["LANES", "add_product", "inner_product", "product"]
 
 LANES = 16  # numbers in a vector; the products need matrices whose width is a multiple of it
 _BYTES = 4
-_ROWS = 4  # rows and vectors of the result that are held in registers at once
-_VECTORS = 4
+# Vectors and rows of the result that are held in registers at once: as many sums as hide how long
+# one takes.
+_PANELS = ((4, 4), (2, 8), (1, 8))
 _REAL, _INDEX = ir.FloatType(), ir.IntType(64)
 _VECTOR = ir.VectorType(_REAL, LANES)
 
@@ -73,31 +74,30 @@ def _codegen(accumulate: bool) -> Any:
         ahead = [cgutils.unpack_tuple(builder, matrix) for matrix in later]
         m, k, n = size
 
-        def columns(start: Any, vectors: int) -> None:
+        def columns(start: Any, vectors: int, together: int) -> None:
             shift = builder.mul(start, _INDEX(_BYTES))
             panels = [(builder.add(address, shift), step) for address, step in (out, right)]
-            for rows, first, last in _cuts(builder, m, _ROWS):
+            middle = builder.and_(m, _INDEX(-together))
+            for rows, first, last in ((together, _INDEX(0), middle), (1, middle, m)):
                 with cgutils.for_range_slice(builder, first, last, _INDEX(rows), intp=_INDEX) as (
                     i,
                     _,
                 ):
                     _panel(builder, panels, left, ahead, (i, rows), k, vectors, accumulate)
 
-        for width, first, last in _cuts(builder, n, _VECTORS * LANES, least=LANES):
+        first = _INDEX(0)
+        for vectors, together in _PANELS:
+            width = vectors * LANES
+            last = builder.and_(n, _INDEX(-width))  # widths are powers of two
             with cgutils.for_range_slice(builder, first, last, _INDEX(width), intp=_INDEX) as (
                 j,
                 _,
             ):
-                columns(j, width // LANES)
+                columns(j, vectors, together)
+            first = last
         return context.get_dummy_value()
 
     return codegen
-
-
-def _cuts(builder: Any, n: Any, large: int, least: int = 1) -> list[tuple[int, Any, Any]]:
-    """(step, first, last): as many steps of `large` (a power of two) as fit, then of `least`."""
-    middle = builder.and_(n, _INDEX(-large))
-    return [(large, _INDEX(0), middle), (least, middle, n)]
 
 
 def _panel(
