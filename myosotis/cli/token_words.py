@@ -9,7 +9,7 @@ from myosotis.data import Task
 from myosotis.data.folder import data_folder
 from myosotis.data.listops import as_text
 from myosotis.data.published import SST
-from myosotis.data.sst import parse_treebank
+from myosotis.data.sst import parse_treebank, vocabulary_of
 
 __all__ = ["token_words"]
 
@@ -36,14 +36,13 @@ def token_words(task: Task, tokens: Sequence[int], data_dir: Path | None) -> lis
     if task.name in ("listops", "listops-tree"):
         return [as_text(np.array([token], dtype=np.uint8)) for token in tokens]
     if task.name in ("sst", "sst-binary"):
-        words = _sst_words(task, data_folder(data_dir))
+        words = _sst_words(data_folder(data_dir))
         return [words.get(token, "‹unknown›") for token in tokens]
     return [str(token) for token in tokens]
 
 
-def _sst_words(task: Task, root: Path) -> dict[int, str]:
-    """The vocabulary: the words of the training set in alphabetical order, as the last tokens."""
+def _sst_words(root: Path) -> dict[int, str]:
+    """The word of each token that stands for one."""
     training = SST.files[0]
     bank = parse_treebank(SST.read(training, root), str(SST.find(training, root)))
-    words = sorted({word for word in bank.words if word})
-    return dict(enumerate(words, start=task.vocabulary - len(words)))
+    return {token: word for word, token in vocabulary_of(bank).items()}

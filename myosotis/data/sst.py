@@ -19,7 +19,7 @@ from myosotis.data.registry import register
 from myosotis.data.task import Provenance, Task
 from myosotis.errors import DataError
 
-__all__ = ["Treebank", "load_sst", "load_sst_binary", "parse_treebank"]
+__all__ = ["Treebank", "load_sst", "load_sst_binary", "parse_treebank", "vocabulary_of"]
 
 _NEUTRAL = 2
 _UNKNOWN, _FIRST_WORD = 1, 2  # 0 is for nodes without a word
@@ -192,9 +192,20 @@ def _provenance(banks: Sequence[Treebank]) -> Provenance:
     return SST.provenance(dict(zip(("train", "dev", "test"), counts, strict=True)))
 
 
+def vocabulary_of(training: Treebank) -> dict[str, int]:
+    """Return the token of each word of the training trees, in alphabetical order.
+
+    Example:
+        >>> vocabulary_of(parse_treebank(b"(4 (2 so) (3 good))", where="a tree"))
+        {'good': 2, 'so': 3}
+    """
+    words = sorted({word for word in training.words if word})
+    return {word: token for token, word in enumerate(words, _FIRST_WORD)}
+
+
 def _task(name: str, banks: Sequence[Treebank], num_classes: int, provenance: Provenance) -> Task:
-    learned = sorted({word for word in banks[0].words if word})
-    vocabulary = {"": 0, **{word: token for token, word in enumerate(learned, _FIRST_WORD)}}
+    learned = vocabulary_of(banks[0])
+    vocabulary = {"": 0, **learned}
     train, validation, test = (_split(bank, vocabulary, num_classes) for bank in banks)
     return Task(
         name=name,

@@ -8,12 +8,12 @@ from torch.autograd import forward_ad
 
 from myosotis.linalg.ops import traced
 from myosotis.nn.config import ClassifierConfig
+from myosotis.nn.fused import Dropout, enter, leave
+from myosotis.nn.kernels import LANES
 from myosotis.nn.myo import Myo
 from myosotis.tree import Tree
 
 __all__ = ["Block", "Gate", "drop_path"]
-
-LANES = 16  # widths that the fused operations take are multiples of it
 
 
 class Gate(nn.Module):
@@ -99,8 +99,6 @@ class Block(nn.Module):
         )
 
     def _fused(self, x: Tensor, tree: Tree) -> Tensor:
-        from myosotis.nn.fused import Dropout, enter, leave
-
         mixer, gate = self.mixer, self.gate
         assert isinstance(mixer, Myo)
         assert isinstance(gate, Gate)

@@ -57,9 +57,8 @@ def enter(
     else:
         mean, variance = _running(norm)
         moments = mean, (variance + norm.eps).rsqrt()
-    by_row = isinstance(norm, nn.LayerNorm)
     passed, n, u = _Enter.apply(  # type: ignore[no-untyped-call]
-        flat, norm.weight, norm.bias, weight, *moments, norm.eps, by_row
+        flat, norm.weight, norm.bias, weight, *moments, norm.eps, isinstance(norm, nn.LayerNorm)
     )
     return passed.view(x.shape), n.view(x.shape), u.view(*x.shape[:-1], -1)
 
@@ -137,11 +136,10 @@ class _Enter(torch.autograd.Function):
             *_arrays(h),
             _arrays(*sums),
         )
-        weight_gradient, *affine_gradients = (t.sum(0) for t in sums)
+        weight_sum, gamma_sum, beta_sum = (t.sum(0) for t in sums)
         if not ctx.by_row:
-            h = _through_batch_norm(gradients[0], h, x, gamma, mean, scale, *affine_gradients)
-        affine = (affine_gradients[0], affine_gradients[1])
-        return h, *affine, weight_gradient, None, None, None, None
+            h = _through_batch_norm(gradients[0], h, x, gamma, mean, scale, gamma_sum, beta_sum)
+        return h, gamma_sum, beta_sum, weight_sum, None, None, None, None
 
 
 class _Leave(torch.autograd.Function):

@@ -61,17 +61,29 @@ class Stream:
         In training as many on each device, so that none waits for more. Otherwise each batch is
         seen by one of them, or by all if there are not enough: none is left without.
         """
-        batches = -(-len(self.split) // self.batch_size)
         if self.seed is not None:
-            return max(1, batches // self.world)
-        return len(range(self.rank, batches, self.world)) if batches >= self.world else batches
+            return max(1, self._num_batches // self.world)
+        return len(self._in_order)
+
+    @property
+    def _num_batches(self) -> int:
+        return -(-len(self.split) // self.batch_size)
+
+    @property
+    def _in_order(self) -> range:
+        """The batches of a pass in order."""
+        enough = self._num_batches >= self.world
+        return (
+            range(self._num_batches)[self.rank :: self.world]
+            if enough
+            else range(self._num_batches)
+        )
 
     def __iter__(self) -> Iterator[Example]:
         # A generator: the step is asked for with the first batch, when Lightning has restored it.
         if self.seed is None:
-            batches = self.split.batches(self.batch_size)
-            if len(self.split) > self.batch_size * (self.world - 1):
-                batches = islice(batches, self.rank, None, self.world)
+            mine = self._in_order
+            batches = islice(self.split.batches(self.batch_size), mine.start, None, mine.step)
         else:
             epoch, taken = divmod(self.step(), len(self))
             shuffled = self.split.batches(self.batch_size, seed=epoch_seed(self.seed, epoch))

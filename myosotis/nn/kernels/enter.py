@@ -22,6 +22,7 @@ from myosotis.linalg.kernels.team import deal_out
 from myosotis.nn.kernels.moments import row_moments
 from myosotis.nn.kernels.products import inner_product
 from myosotis.nn.kernels.tiles import (
+    TILE,
     add_column_products,
     add_columns,
     add_outer,
@@ -35,7 +36,6 @@ from myosotis.nn.kernels.tiles import (
 
 __all__ = ["backward", "combine", "forward"]
 
-_TILE = 64  # rows that go through all steps together
 _BYTES = np.uint64(4)
 
 
@@ -82,17 +82,15 @@ def _forward_piece(
 ) -> None:
     mean, scale, epsilon = moments
     n, u = out
-    centred = np.empty((_TILE, x.shape[1]), np.float32)
-    for first in range(pieces[i, 0], pieces[i, 1], _TILE):
-        tile = slice(first, min(first + _TILE, pieces[i, 1]))
+    centred = np.empty((TILE, x.shape[1]), np.float32)
+    for first in range(pieces[i, 0], pieces[i, 1], TILE):
+        tile = slice(first, min(first + TILE, pieces[i, 1]))
         x_hat = centred[: tile.stop - tile.start]
         if by_row:
             row_moments(x[tile], epsilon, mean[tile], scale[tile])
-            centre_rows(x_hat, x[tile], mean[tile], scale[tile])
-        else:
-            centre_columns(x_hat, x[tile], mean, scale)
+        _centre(x_hat, x, tile, mean, scale, by_row)
         affine_columns(n[tile], x_hat, affine)
-        later = first + _TILE
+        later = first + TILE
         times(u[tile], n[tile], weight, (ahead(x, later), ahead(n, later), ahead(u, later)))
 
 
@@ -111,20 +109,17 @@ def _backward_piece(
     x, g, n_gradient, u_gradient = rows
     mean, scale, _ = moments
     weight_sum, gamma_sum, beta_sum = sums
-    centred = np.empty((_TILE, x.shape[1]), np.float32)
-    normed = np.empty((_TILE, x.shape[1]), np.float32)
-    for first in range(pieces[i, 0], pieces[i, 1], _TILE):
-        tile = slice(first, min(first + _TILE, pieces[i, 1]))
+    centred = np.empty((TILE, x.shape[1]), np.float32)
+    normed = np.empty((TILE, x.shape[1]), np.float32)
+    for first in range(pieces[i, 0], pieces[i, 1], TILE):
+        tile = slice(first, min(first + TILE, pieces[i, 1]))
         x_hat, n = centred[: tile.stop - tile.start], normed[: tile.stop - tile.start]
-        if by_row:
-            centre_rows(x_hat, x[tile], mean[tile], scale[tile])
-        else:
-            centre_columns(x_hat, x[tile], mean, scale)
+        _centre(x_hat, x, tile, mean, scale, by_row)
         affine_columns(n, x_hat, affine)
         add_outer(weight_sum[i], u_gradient[tile], n)
         h = n  # no longer needed
         h[:] = n_gradient[tile]
-        later = first + _TILE
+        later = first + TILE
         next_inputs = (ahead(x, later), ahead(g, later), ahead(n_gradient, later))
         add_times(
             h, u_gradient[tile], weight, (*next_inputs, ahead(u_gradient, later), ahead(out, later))
@@ -135,6 +130,15 @@ def _backward_piece(
             _norm_back(out[tile], g[tile], h, x_hat, affine[0], scale[tile])
         else:
             out[tile] = h
+
+
+@kernel
+def _centre(x_hat: Any, x: Any, tile: Any, mean: Any, scale: Any, by_row: Any) -> None:
+    """x̂ of a tile."""
+    if by_row:
+        centre_rows(x_hat, x[tile], mean[tile], scale[tile])
+    else:
+        centre_columns(x_hat, x[tile], mean, scale)
 
 
 @kernel

@@ -18,6 +18,7 @@ import numpy as np
 from myosotis.compiled import kernel
 from myosotis.linalg.kernels.team import deal_out
 from myosotis.nn.kernels.tiles import (
+    TILE,
     activate,
     activate_with_slope,
     add_column_products,
@@ -34,8 +35,6 @@ from myosotis.nn.kernels.tiles import (
 )
 
 __all__ = ["backward", "forward"]
-
-_TILE = 64  # rows that go through all steps together
 
 
 @kernel
@@ -69,12 +68,12 @@ def _forward_piece(
     skip, bias = vectors
     z, result = out
     dim = x.shape[1]
-    gate = np.empty((_TILE, dim), np.float32)
-    y = np.empty((_TILE, dim), np.float32)
-    for first in range(pieces[i, 0], pieces[i, 1], _TILE):
-        count = min(_TILE, pieces[i, 1] - first)
+    gate = np.empty((TILE, dim), np.float32)
+    y = np.empty((TILE, dim), np.float32)
+    for first in range(pieces[i, 0], pieces[i, 1], TILE):
+        count = min(TILE, pieces[i, 1] - first)
         tile = slice(first, first + count)
-        later = first + _TILE
+        later = first + TILE
         scale_rows(z[tile], n[tile], skip)
         add_times(z[tile], s[tile], to_dim, (ahead(n, later), ahead(s, later), ahead(z, later)))
         activate(y[:count], z[tile])
@@ -93,14 +92,14 @@ def _backward_piece(
     s_gradient, n_gradient = out
     dim_sum, gate_sum, skip_sum, bias_sum = sums
     dim = z.shape[1]
-    y = np.empty((_TILE, dim), np.float32)
-    slope = np.empty((_TILE, dim), np.float32)  # of the activation
-    y_gradient = np.empty((_TILE, dim), np.float32)
-    gradient = np.empty((_TILE, dim), np.float32)  # of q, then of z
-    for first in range(pieces[i, 0], pieces[i, 1], _TILE):
-        count = min(_TILE, pieces[i, 1] - first)
+    y = np.empty((TILE, dim), np.float32)
+    slope = np.empty((TILE, dim), np.float32)  # of the activation
+    y_gradient = np.empty((TILE, dim), np.float32)
+    gradient = np.empty((TILE, dim), np.float32)  # of q, then of z
+    for first in range(pieces[i, 0], pieces[i, 1], TILE):
+        count = min(TILE, pieces[i, 1] - first)
         tile = slice(first, first + count)
-        later = first + _TILE
+        later = first + TILE
         activate_with_slope(y[:count], slope[:count], z[tile])
         repeat_row(gradient[:count], bias)
         add_times(gradient[:count], y[:count], to_gate, (ahead(z, later), ahead(g, later)))

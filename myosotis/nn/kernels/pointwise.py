@@ -10,9 +10,8 @@ __all__ = ["keep_each", "kept", "sigmoid"]
 
 _LOG2_E = np.float32(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)  # their sum is ln 2
-_ROUNDER = np.float32(
-    12582912.0
-)  # 1.5 · 2²³: adding it leaves the nearest integer in the last bits
+# 1.5 · 2²³: adding it leaves the nearest integer in the last bits.
+_ROUNDER = np.float32(12582912.0)
 _LIMIT = np.float32(87.0)  # e^88 overflows
 _ONE, _HALF = np.float32(1.0), np.float32(0.5)
 _TERMS = tuple(np.float32(1.0) / np.float32(n) for n in (720.0, 120.0, 24.0, 6.0))

@@ -11,10 +11,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from myosotis.linalg.kernels.rows import fetch
+from myosotis.nn.kernels import LANES
 
-__all__ = ["LANES", "add_product", "inner_product", "product"]
+__all__ = ["add_product", "inner_product", "product"]
 
-LANES = 16  # numbers in a vector; the products need matrices whose width is a multiple of it
 _BYTES = 4
 # Vectors and rows of the result that are held in registers at once: as many sums as hide how long
 # one takes.

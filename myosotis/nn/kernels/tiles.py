@@ -12,6 +12,7 @@ from myosotis.nn.kernels.pointwise import kept, sigmoid
 from myosotis.nn.kernels.products import add_product, product
 
 __all__ = [
+    "TILE",
     "activate",
     "activate_with_slope",
     "add_column_products",
@@ -30,6 +31,7 @@ __all__ = [
     "times",
 ]
 
+TILE = 64  # rows that go through all steps together
 _BYTES = np.uint64(4)
 _ONE, _ZERO = np.float32(1), np.float32(0)
 
