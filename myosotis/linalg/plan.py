@@ -4,6 +4,7 @@ The solver never sees a `Tree`: it sees the tensor of parents, which a compiled 
 can carry as a constant, and finds the plan that belongs to it here.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -37,8 +38,16 @@ class Plan:
     """Everything about one tree that a sweep looks up."""
 
     def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+        # A twin: the tree itself keeps the tensor of its parents, by which the plan is found, and
+        # neither of them could ever be freed if the plan kept that.
+        self.tree = copy(tree)
         self._rounds: dict[torch.device, list[RoundIndex]] = {}
+
+    @cached_property
+    def parent(self) -> Tensor:
+        """int64[L], the parents (-1: root), on the CPU."""
+        with outside_transforms():
+            return torch.from_numpy(self.tree.parent.copy())
 
     @cached_property
     def num_fill(self) -> int:
@@ -82,7 +91,7 @@ def _parents(tree: Tree) -> Tensor:
     return _shared_parents(tree)
 
 
-@lru_cache(maxsize=256)  # equal trees share a plan
+@lru_cache(maxsize=64)  # equal trees share a plan
 def _shared_parents(tree: Tree) -> Tensor:
     parent = torch.from_numpy(tree.parent.copy())
     _plans[parent] = Plan(tree)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from myosotis.linalg import reference
 from myosotis.linalg.apply import Blocks, block_gradients, with_axes_of
-from myosotis.linalg.plan import Plan, parent_tensor
+from myosotis.linalg.plan import Plan
 from myosotis.linalg.singular import raise_if_singular
 
 __all__ = ["empty_factor", "factorize", "gradients", "slogdet", "solve", "substitute"]
@@ -44,7 +44,7 @@ def solve(plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
 
 def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:
     """−left right^H where T has its blocks, summed to their shapes."""
-    return block_gradients(parent_tensor(plan.tree), left, right, blocks, diagonal)
+    return block_gradients(plan.parent, left, right, blocks, diagonal)
 
 
 def slogdet(factor: list[Tensor], diagonal: bool) -> tuple[Tensor, Tensor]:

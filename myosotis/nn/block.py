@@ -37,21 +37,20 @@ class Block(nn.Module):
     """x + drop(gate(silu(mixer(norm(x))))), or with the norm after the sum.
 
     Args:
-        config: width, kind of norm and gate, rates.
+        config: kind of norm and gate, rates.
+        dim: features of a node.
         mixer: a module from (batch, n, dim) to the same shape.
         drop: probability of leaving the block out for an example in training.
     """
 
-    def __init__(self, config: ClassifierConfig, mixer: nn.Module, drop: float) -> None:
+    def __init__(self, config: ClassifierConfig, dim: int, mixer: nn.Module, drop: float) -> None:
         super().__init__()
         self.prenorm, self.drop = config.prenorm, drop
         self.norm: nn.LayerNorm | nn.BatchNorm1d
-        self.norm = (
-            nn.LayerNorm(config.dim) if config.norm == "layer" else nn.BatchNorm1d(config.dim)
-        )
+        self.norm = nn.LayerNorm(dim) if config.norm == "layer" else nn.BatchNorm1d(dim)
         self.mixer = mixer
         self.gate: nn.Module
-        self.gate = Gate(config.dim) if config.gated else nn.Linear(config.dim, config.dim)
+        self.gate = Gate(dim) if config.gated else nn.Linear(dim, dim)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(

@@ -1,6 +1,7 @@
 """Sequences, images and trees to classes."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from myosotis.nn import mixers
 from myosotis.nn.block import Block
 from myosotis.nn.config import ClassifierConfig
 from myosotis.nn.encoder import Encoder
-from myosotis.nn.index import num_leaves, num_top_nodes
+from myosotis.nn.index import leaf_nodes, num_leaves, num_top_nodes, upper_tree
 from myosotis.nn.mask import as_sequences, leaves_below
 from myosotis.nn.pool import pool_nodes, pool_sequence
+from myosotis.nn.shift import move
 from myosotis.tree import Tree
 
 __all__ = ["Classifier"]
@@ -51,22 +53,39 @@ class Classifier(
         self.over_nodes = mixers.over(config.mixer) == "nodes"
         if config.inputs_on == "nodes" and not self.over_nodes:
             raise ConfigError(f"mixer {config.mixer!r} works on sequences: put inputs on leaves")
+        if (config.climb_after or any(config.shifts)) and not self.over_nodes:
+            raise ConfigError(
+                f"mixer {config.mixer!r} works on sequences: it can neither climb nor shift "
+                f"(climb_after must be [] and shifts [0])"
+            )
         self.encoder = Encoder(
             config,
             over_nodes=self.over_nodes,
             positions=mixers.needs_positions(config.mixer),
         )
         rates = torch.linspace(0, config.drop_path, config.depth).tolist()
-        self.blocks = nn.ModuleList(Block(config, self._mixer(), rate) for rate in rates)
-        self.norm = nn.LayerNorm(config.dim) if config.prenorm else nn.Identity()
-        self.head = nn.Linear(config.dim, config.num_classes)
+        self.blocks = nn.ModuleList(self._block(i, rate) for i, rate in enumerate(rates))
+        self.climbs = nn.ModuleList(
+            nn.Linear(config.dim * config.widen**i, config.dim * config.widen ** (i + 1))
+            for i in range(len(config.climb_after))
+        )
+        dim = config.dim * config.widen ** len(config.climb_after)
+        self.norm = nn.LayerNorm(dim) if config.prenorm else nn.Identity()
+        self.head = nn.Linear(dim, config.num_classes)
 
-    def _mixer(self) -> nn.Module:
-        config = self.config
+    def _block(self, place: int, drop: float) -> Block:
+        config, climbs = self.config, self.config.climbs_before(place)
+        more = config.widen**climbs
         options = dict(config.mixer_options)
         if config.mixer == "myo":
             options |= {"levels": config.levels, "branching": config.branching}
-        return mixers.create(config.mixer, config.dim, config.tree, config.heads, options)
+        tree = config.tree
+        for _ in range(climbs):
+            assert tree is not None  # the configuration has seen to it
+            tree = upper_tree(tree)
+        heads = None if config.heads is None else config.heads * more
+        mixer = mixers.create(config.mixer, config.dim * more, tree, heads, options)
+        return Block(config, config.dim * more, mixer, drop)
 
     def forward(
         self, inputs: Tensor, mask: Tensor | None = None, tree: Tree | None = None
@@ -108,22 +127,43 @@ class Classifier(
         """
         if not self.over_nodes:
             raise ConfigError(f"mixer {self.config.mixer!r} works on sequences: it has no nodes")
+        if self.config.climb_after:
+            raise ConfigError("a model that climbs leaves the lower nodes behind without a class")
         x, _, _ = self._node_features(inputs, mask, self.config.tree if tree is None else tree)
         return self.head(self.norm(x))  # type: ignore[no-any-return]
 
     def _node_features(
         self, inputs: Tensor, mask: Tensor | None, tree: Tree | None
     ) -> tuple[Tensor, Tree, Tensor | None]:
-        """Features (batch, L, dim) of the nodes, the tree, and which nodes are there."""
+        """Features (batch, L, dim) of the nodes, their tree, and which of them are there."""
         if tree is None:
             raise ConfigError("the configuration has no tree: give one with each call")
+        if (self.config.climb_after or any(self.config.shifts)) and tree != self.config.tree:
+            raise ConfigError("a model that climbs or shifts knows its own tree only: give none")
+        if any(self.config.shifts) and mask is not None:
+            raise ConfigError("shifts move whole images: give no mask")
         self._check(inputs, tree)
         below = None if mask is None else leaves_below(tree, mask)
         alive = None if below is None else below > 0
         x = self.encoder(inputs, tree, mask, below)
-        for block in self.blocks:
-            x = block(x, lambda mixer, y: mixer(y, mask, tree), alive, tree)
-        return x, tree, alive
+        shift = climbed = 0
+        for place, block in enumerate(self.blocks):
+            if self.config.climbs_before(place) > climbed:
+                x, tree, alive = self._climb(climbed, x, tree, alive)
+                mask = None if alive is None else alive.index_select(1, leaf_nodes(tree))
+                climbed += 1
+            before, shift = shift, self.config.shift_of(place)
+            x = move(x, tree, before, shift, climbed)
+            x = block(x, _mix_on(tree, mask), alive, tree)
+        return move(x, tree, shift, 0, climbed), tree, alive
+
+    def _climb(
+        self, climbed: int, x: Tensor, tree: Tree, alive: Tensor | None
+    ) -> tuple[Tensor, Tree, Tensor | None]:
+        """Leaves the lowest level behind: the same for the rest of the tree, and wider."""
+        first = tree.level_sizes[0]
+        alive = None if alive is None else alive[:, first:]
+        return self.climbs[climbed](x[:, first:]), upper_tree(tree), alive
 
     def _classify_sequence(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         x = self.encoder(inputs, None, mask, None)
@@ -187,3 +227,7 @@ class Classifier(
         model = cls(ClassifierConfig.from_dict(json.loads(config_file.read_text("utf-8"))))
         load_model(model, weights, strict=True, device=map_location)
         return model.eval()
+
+
+def _mix_on(tree: Tree, mask: Tensor | None) -> Callable[[nn.Module, Tensor], Tensor]:
+    return lambda mixer, y: mixer(y, mask, tree)

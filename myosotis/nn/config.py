@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from myosotis.errors import ConfigError
+from myosotis.nn.shift import is_square_quadtree
 from myosotis.tree import Tree
 
 __all__ = ["ClassifierConfig"]
@@ -39,6 +40,12 @@ class ClassifierConfig:
         prenorm: norm before the mixer; after the sum if False.
         gated: x · σ(Wx + b) after the mixer; a linear layer if False.
         dropout: rate at which features are dropped at the end of a block.
+        climb_after: numbers of blocks after which the lowest level of the tree is left behind: the
+            blocks that follow work on the rest of it, which is smaller and has seen what was there.
+        widen: factor by which features and heads become more with each climb.
+        shifts: for an image on a quad-tree whose side is a power of two: block i sees it moved
+            diagonally by `shifts[i % len(shifts)]` pixels, around the border, so that neighbours
+            which are far apart in the tree of one block are close in that of another.
         drop_path: rate at which the last block is left out for an example; earlier ones less.
         pool_levels: classify the mean over this many levels from the root; 1: the root alone,
             None: all nodes. Mixers over sequences always take the mean over the sequence.
@@ -71,6 +78,9 @@ class ClassifierConfig:
     gated: bool = True
     dropout: float = 0.0
     drop_path: float = 0.0
+    climb_after: tuple[int, ...] = ()
+    widen: int = 1
+    shifts: tuple[int, ...] = (0,)
     pool_levels: int | None = 3
     levels: int | None = None
     branching: int | None = None
@@ -84,8 +94,11 @@ class ClassifierConfig:
             raise ConfigError("give either channels (for values) or vocabulary (for tokens)")
         if self.tree is None and (self.levels is None or self.branching is None):
             raise ConfigError("without a tree, give levels and branching: the sizes of the tables")
+        for name in ("climb_after", "shifts"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         self._check_choices()
         self._check_ranges()
+        self._check_climbs()
 
     def _check_choices(self) -> None:
         for name, choices in {"inputs_on": Place, "inner": InnerStart, "norm": Norm}.items():
@@ -94,7 +107,7 @@ class ClassifierConfig:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it is one of {known}")
 
     def _check_ranges(self) -> None:
-        positive = ("num_classes", "channels", "vocabulary", "dim", "depth", "heads")
+        positive = ("num_classes", "channels", "vocabulary", "dim", "depth", "heads", "widen")
         for name in (*positive, "pool_levels", "levels", "branching"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
@@ -103,6 +116,46 @@ class ClassifierConfig:
             rate = getattr(self, name)
             if not isinstance(rate, int | float) or not 0 <= rate < 1:
                 raise ConfigError(f"{name} is {rate!r}; it must be at least 0 and below 1")
+
+    def _check_climbs(self) -> None:
+        climbs = self.climb_after
+        if list(climbs) != sorted(set(climbs)) or not all(0 < at < self.depth for at in climbs):
+            raise ConfigError(
+                f"climb_after is {list(climbs)}; it must be numbers of blocks that increase, "
+                f"above 0 and below the depth, {self.depth}"
+            )
+        if climbs and (self.tree is None or len(climbs) >= self.tree.num_levels):
+            raise ConfigError(
+                f"climb_after is {list(climbs)}: the configuration needs a tree of more than "
+                f"{len(climbs)} levels"
+            )
+        if not self.shifts:
+            raise ConfigError("shifts is empty; for an image that stays in its place it is [0]")
+        if any(self.shifts) and not is_square_quadtree(self.tree):
+            raise ConfigError(
+                "shifts move images on a quad-tree whose side is a power of two; "
+                "the tree is none, so shifts must be [0]"
+            )
+
+    def climbs_before(self, block: int) -> int:
+        """How often the lowest level has been left behind when a block is reached.
+
+        Example:
+            >>> config = ClassifierConfig(2, Tree.chain(5), channels=1, climb_after=(1, 3))
+            >>> [config.climbs_before(block) for block in range(config.depth)]
+            [0, 1, 1, 2]
+        """
+        return sum(at <= block for at in self.climb_after)
+
+    def shift_of(self, block: int) -> int:
+        """By how many pixels a block sees the image moved.
+
+        Example:
+            >>> config = ClassifierConfig(2, Tree.quadtree(4), channels=1, shifts=(0, 1))
+            >>> [config.shift_of(block) for block in range(config.depth)]
+            [0, 1, 0, 1]
+        """
+        return self.shifts[block % len(self.shifts)]
 
     @property
     def num_levels(self) -> int:

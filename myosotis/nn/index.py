@@ -19,6 +19,7 @@ __all__ = [
     "num_top_nodes",
     "places",
     "row_index",
+    "upper_tree",
 ]
 
 
@@ -67,6 +68,19 @@ def num_leaves(tree: Tree) -> int:
 def num_top_nodes(tree: Tree, levels: int | None) -> int:
     """How many nodes the `levels` levels at the roots have; they are the last nodes."""
     return tree.num_nodes if levels is None else sum(tree.level_sizes[-levels:])
+
+
+def upper_tree(tree: Tree) -> Tree:
+    """The tree without its lowest level, made once; it must have more than one."""
+    _keep_upper(tree)
+    upper: Tree = tree.__dict__["_kept_upper"]
+    return upper
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _keep_upper(tree: Tree) -> None:
+    if "_kept_upper" not in tree.__dict__:
+        tree.__dict__["_kept_upper"] = tree.top(tree.num_levels - 1)
 
 
 def _rows(tree: Tree, layout: Layout) -> Tensor:

@@ -13,6 +13,7 @@ from myosotis.nn.classifier import Classifier
 from myosotis.nn.index import row_index
 from myosotis.nn.mask import leaves_below, silence
 from myosotis.nn.myo import Myo
+from myosotis.nn.shift import moved_nodes
 from myosotis.tree import Tree
 
 __all__ = ["influence", "layer_influence"]
@@ -89,7 +90,8 @@ def influence(
         tree: as for the model.
 
     Returns:
-        Real (depth, batch, heads, L).
+        Real (blocks, batch, heads, L): of the blocks that work on the whole tree, which are all
+        but those after the first climb.
 
     Raises:
         ConfigError: the model has no Myo layers, or a mask is given for a chain.
@@ -101,7 +103,13 @@ def influence(
         >>> influence(Classifier(config), torch.randn(5, 16, 1), node=20).shape
         torch.Size([2, 5, 3, 21])
     """
-    layers = [module for module in model.modules() if isinstance(module, Myo)]
+    layers = [
+        module
+        for place, block in enumerate(model.blocks)
+        if model.config.climbs_before(place) == 0
+        for module in block.modules()
+        if isinstance(module, Myo)
+    ]
     if not layers:
         raise ConfigError(
             f"the mixer {model.config.mixer!r} solves no system: only myo and chain-myo know "
@@ -112,10 +120,13 @@ def influence(
     with _recorded_calls(layers) as calls, _evaluating(model):
         model(inputs, mask, tree)
     found = []
-    for layer, (x, used) in zip(layers, calls, strict=True):
+    for place, (layer, (x, used)) in enumerate(zip(layers, calls, strict=True)):
         selects = layer.coefficients.select is not None
-        weights = layer_influence(layer, used, node, x if selects else None, mask)
-        found.append(weights.expand(len(x), *weights.shape[-2:]))
+        shift = model.config.shift_of(place)
+        moved = moved_nodes(used, shift, 0).tolist() if shift else range(used.num_nodes)
+        listener = moved[node] if 0 <= node < used.num_nodes else node
+        weights = layer_influence(layer, used, listener, x if selects else None, mask)
+        found.append(weights[..., moved].expand(len(x), *weights.shape[-2:]))
     return torch.stack(found)
 
 

@@ -54,7 +54,9 @@ def portable(model: Classifier) -> nn.Module:
     frozen.encoder.mean = _PortableMean(tree)
     for block in frozen.blocks:
         assert isinstance(block, Block)
-        block.mixer = _PortableMyo(block.mixer, tree)
+        assert isinstance(block.mixer, Myo)
+        assert block.mixer.tree is not None  # as the configuration has one
+        block.mixer = _PortableMyo(block.mixer, block.mixer.tree)
     return frozen
 
 

@@ -33,6 +33,9 @@ class ModelConfig:
         gated: a gated linear unit after the mixer; a linear layer if False.
         dropout: rate at which features are dropped.
         drop_path: rate at which the last block is left out for an example; earlier ones less.
+        climb_after: numbers of blocks after which the lowest level of the tree is left behind.
+        widen: factor by which features and heads become more with each climb.
+        shifts: by how many pixels each block in turn sees an image moved on its quad-tree.
         pool_levels: classify the mean over this many levels from the root; None: all nodes.
         levels: levels with parameters of their own, for tasks whose examples have their own trees.
         branching: siblings with parameters of their own, for the same tasks.
@@ -55,6 +58,9 @@ class ModelConfig:
     gated: bool = ClassifierConfig.gated
     dropout: float = ClassifierConfig.dropout
     drop_path: float = ClassifierConfig.drop_path
+    climb_after: tuple[int, ...] = ClassifierConfig.climb_after
+    widen: int = ClassifierConfig.widen
+    shifts: tuple[int, ...] = ClassifierConfig.shifts
     pool_levels: int | None = ClassifierConfig.pool_levels
     levels: int | None = ClassifierConfig.levels
     branching: int | None = ClassifierConfig.branching

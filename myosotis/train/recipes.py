@@ -84,8 +84,8 @@ def resolve_config(
         task: name of the task; that of the recipe, or else `digits`, if None.
         recipe: a file, or one of `available_recipes()`. If None, `cpu/<task>` if there is one,
             otherwise the defaults.
-        mixer: another mixer than the recipe's; the recipe's `heads` and `mixer_options` are meant
-            for its own and then left out.
+        mixer: another mixer than the recipe's; what the recipe has for its own only, such as
+            `heads`, is then left out.
         changes: values by dotted name, such as `{"epochs": 3}`.
         assignments: texts such as `model.dim=128`, their values in YAML; these come last.
 
@@ -113,6 +113,9 @@ def resolve_config(
     return from_settings(TrainConfig, settings, "--set" if assignments else "the settings")
 
 
+_FOR_ONE_MIXER = ("heads", "mixer_options", "climb_after", "widen", "shifts")
+
+
 def with_mixer(settings: Settings, mixer: str) -> Settings:
     """Return the settings with another mixer, and without what was meant for the first.
 
@@ -122,7 +125,7 @@ def with_mixer(settings: Settings, mixer: str) -> Settings:
     """
     model = dict(settings.get("model") or {})
     if model.get("mixer", TrainConfig().model.mixer) != mixer:
-        model = {k: v for k, v in model.items() if k not in ("heads", "mixer_options")}
+        model = {k: v for k, v in model.items() if k not in _FOR_ONE_MIXER}
     return {**settings, "model": {**model, "mixer": mixer}}
 
 

@@ -84,7 +84,10 @@ def _checked(declared: Any, value: object, where: str) -> object:
             return None
         if choice is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
-        if get_origin(choice) is not None and isinstance(value, Mapping):
+        if get_origin(choice) is tuple and isinstance(value, list | tuple):
+            element, _ = get_args(choice)
+            return tuple(_checked(element, v, f"{where}.{i}") for i, v in enumerate(value))
+        if get_origin(choice) is Mapping and isinstance(value, Mapping):
             return dict(value)
         if choice in _NAMES and type(value) is choice:
             return value
@@ -103,6 +106,8 @@ def _describe(choice: Any) -> str:
         return "null"
     if get_origin(choice) is Literal:
         return f"one of {', '.join(map(str, get_args(choice)))}"
+    if get_origin(choice) is tuple:
+        return "a list"
     return _NAMES.get(choice, "options by name")
 
 
@@ -122,14 +127,15 @@ def to_settings(config: object) -> Settings:
     """
     assert is_dataclass(config)
     values = {field.name: getattr(config, field.name) for field in fields(config)}
-    return {
-        name: to_settings(value)
-        if is_dataclass(value)
-        else dict(value)
-        if isinstance(value, Mapping)
-        else value
-        for name, value in values.items()
-    }
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return to_settings(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def set_value(settings: Settings, key: str, value: object) -> None:

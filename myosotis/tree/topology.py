@@ -232,6 +232,29 @@ class Tree(Structure):
         """
         return cls(spanning_parents(weights, root=root))
 
+    def top(self, levels: int) -> "Tree":
+        """Return the tree of the nodes on the `levels` levels nearest to the roots.
+
+        They keep their order, so they are the last nodes of this tree, and `input_index` says
+        which. A tree of fewer levels is returned as it is.
+
+        Raises:
+            TreeError: if `levels` is below one.
+
+        Example:
+            >>> tree = Tree.quadtree(4)
+            >>> tree.level_sizes, tree.top(2).level_sizes
+            ((16, 4, 1), (4, 1))
+            >>> tree.top(2).input_index
+            array([16, 17, 18, 19, 20])
+        """
+        levels = checked_size("levels", levels)
+        if levels >= self.num_levels:
+            return self
+        first = sum(self.level_sizes[:-levels])
+        parent = np.maximum(self.parent[first:] - first, -1)
+        return Tree._canonical(parent, np.arange(first, self.num_nodes, dtype=np.int64))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented

@@ -1,17 +1,25 @@
-"""Peak memory of a forward and backward: under 12 times the size of u, in a process of its own.
+"""Memory: how much a solve needs at most, and that trees are freed.
 
+The peak of a forward and backward stays under 12 times the size of u, in a process of its own.
 What counts is all that the process holds at its peak beyond what it held once the tree and the
 inputs a, b, c, u existed, all of shape (2²⁰, 16) in float32 and all requiring gradients: schedule,
 factor, solution, its gradient, the four gradients and every temporary. A solve on a small tree
 beforehand loads the libraries. Anything of size L × L would be 65,536 times u.
 """
 
+import gc
 import json
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
+import torch
+
+from myosotis import Tree, tree_solve_diag
+from myosotis.linalg.kernels.arguments import own_rows, tree_arrays
+from myosotis.linalg.plan import _plans, _shared_parents
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -74,3 +82,19 @@ def memory_in_units_of_u(backend: str, family: str) -> float:
 )
 def test_peak_of_forward_and_backward(family: str, backend: str, limit: float) -> None:
     assert memory_in_units_of_u(backend, family) < limit
+
+
+@pytest.mark.parametrize("backend", ["cpu", "torch", "reference"])
+def test_a_tree_that_nobody_needs_is_forgotten(backend: str) -> None:
+    """Tasks with a tree for each batch would otherwise fill the memory."""
+    tree = Tree.over(7, 3)
+    u = torch.randn(tree.num_nodes, 2, dtype=torch.float64, requires_grad=True)
+    one = torch.ones(1, 1, dtype=torch.float64, requires_grad=True)
+    tree_solve_diag(tree, one, 0.1 * one, 0.1 * one, u, backend=backend).sum().backward()
+    gone = weakref.ref(tree)
+    del tree
+    for cache in (_shared_parents, tree_arrays, own_rows):
+        cache.cache_clear()  # recent trees are kept on purpose
+    gc.collect()
+    assert gone() is None
+    assert not any(plan.tree == Tree.over(7, 3) for plan in _plans.values())

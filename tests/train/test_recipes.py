@@ -54,7 +54,8 @@ def test_a_task_without_a_recipe_has_the_defaults():
 
 
 def test_another_mixer_does_not_inherit_what_was_meant_for_the_first():
-    settings = {"model": {"heads": 32, "mixer_options": {"sharing": "tied"}, "dim": 8}}
+    of_myo = {"heads": 32, "mixer_options": {"sharing": "tied"}, "climb_after": [2], "shifts": [1]}
+    settings = {"model": {**of_myo, "dim": 8}}
     assert with_mixer(settings, "myo")["model"] == {**settings["model"], "mixer": "myo"}
     assert with_mixer(settings, "s5")["model"] == {"dim": 8, "mixer": "s5"}
     assert with_mixer({}, "s5") == {"model": {"mixer": "s5"}}

@@ -12,7 +12,7 @@ def read(settings):
 def test_settings_survive_the_way_there_and_back():
     config = TrainConfig(
         task="zmnist",
-        model=ModelConfig(mixer="s5", mixer_options={"blocks": 2}, heads=None, pool_levels=None),
+        model=ModelConfig(mixer="s5", mixer_options={"blocks": 2}, heads=None, shifts=(1, 2)),
         optimiser=OptimiserConfig(dynamics_lr=None, clip=None),
         time_budget=90.0,
     )
@@ -48,6 +48,8 @@ def test_values_take_their_declared_type():
         ({"optimiser": {"lr": False}}, "optimiser.lr is False; it must be a number"),
         ({"model": {"norm": "group"}}, "model.norm is 'group'; it must be one of layer, batch"),
         ({"model": {"mixer_options": 3}}, "model.mixer_options is 3; it must be options by name"),
+        ({"model": {"shifts": 3}}, "model.shifts is 3; it must be a list"),
+        ({"model": {"shifts": [0, "x"]}}, "model.shifts.1 is 'x'; it must be a whole number"),
         ({"model": 3}, "'model' has settings by name, not 3"),
         ({"time_budget": "soon"}, "time_budget: 'soon' is no length of time"),
         ({"epochs": 0}, "epochs is 0; it must be at least 1"),

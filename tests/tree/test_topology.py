@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from myosotis.errors import TreeError
 from myosotis.tree import Tree
+from tests.cases import TREES
 
 
 @st.composite
@@ -250,6 +251,7 @@ SPEED = """
 import json, time
 import numpy as np
 from myosotis.tree import Tree
+from tests.cases import TREES
 
 MILLION = 10**6
 node = np.arange(MILLION)
@@ -307,3 +309,18 @@ def test_a_million_nodes_take_less_than_two_seconds() -> None:
         assert last_root_is_last, family
         assert seconds < 2, family
         assert for_attributes < 3, family
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_top_has_the_last_nodes_and_their_edges(name: str) -> None:
+    tree = TREES[name]
+    for levels in range(1, tree.num_levels + 2):
+        top = tree.top(levels)
+        assert top.level_sizes == tree.level_sizes[-levels:]
+        first = tree.num_nodes - top.num_nodes
+        expected = tree.parent[first:]
+        assert np.array_equal(np.where(top.parent < 0, -1, top.parent + first), expected)
+        if levels < tree.num_levels:
+            assert np.array_equal(top.input_index, np.arange(first, tree.num_nodes))
+    with pytest.raises(TreeError, match="levels must be an integer of at least 1"):
+        tree.top(0)
