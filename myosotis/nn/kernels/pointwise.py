@@ -1,57 +1,107 @@
-"""Functions of single numbers that the compiler can put into vector lanes."""
+"""What is done number by number, as loops over the vectors of whole tiles.
+
+The loops are called as `loop(outputs, inputs, settings, n)`; see `over_vectors`.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from myosotis.compiled import kernel
+from myosotis.nn.kernels.lanes import Vector, over_vectors
 
-__all__ = ["keep_each", "kept", "sigmoid"]
+__all__ = [
+    "gate",
+    "gate_back",
+    "gate_back_dropping",
+    "gate_dropping",
+    "keep_each",
+    "silu",
+    "silu_with_slope",
+]
 
-_LOG2_E = np.float32(1.4426950408889634)
-_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)  # their sum is ln 2
-# 1.5 · 2²³: adding it leaves the nearest integer in the last bits.
-_ROUNDER = np.float32(12582912.0)
-_LIMIT = np.float32(87.0)  # e^88 overflows
-_ONE, _HALF = np.float32(1.0), np.float32(0.5)
-_TERMS = tuple(np.float32(1.0) / np.float32(n) for n in (720.0, 120.0, 24.0, 6.0))
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4  # their sum is ln 2
+_ROUNDER = 12582912.0  # 1.5 · 2²³: adding it leaves the nearest integer in the last bits
+_LIMIT = 87.0  # e^88 overflows
+_TERMS = (1 / 720, 1 / 120, 1 / 24, 1 / 6, 1 / 2, 1.0, 1.0)
+_MIXERS = ((16, 0x85EBCA6B), (13, 0xC2B2AE35))
+_FIRST_MIXER = 0x9E3779B9
 
 
-@kernel
-def sigmoid(x: np.float32) -> np.float32:
-    """1 / (1 + e^−x), to about two units in the last place.
-
-    Example:
-        >>> float(sigmoid(np.float32(0)))
-        0.5
-    """
-    x = min(max(-x, -_LIMIT), _LIMIT)
-    shifted = x * _LOG2_E + _ROUNDER
+def _sigmoid(x: Vector) -> Vector:
+    """1 / (1 + e^−x), to about two units in the last place."""
+    x = (0.0 - x).clamp(-_LIMIT, _LIMIT)
+    shifted = x.times_plus(_LOG2_E, _ROUNDER)
     whole = shifted - _ROUNDER
-    r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW  # |r| ≤ ln 2 / 2
-    p = ((_TERMS[0] * r + _TERMS[1]) * r + _TERMS[2]) * r + _TERMS[3]
-    p = ((p * r + _HALF) * r + _ONE) * r + _ONE
-    exponent = np.float32(shifted).view(np.int32) + np.int32(127)
-    power = np.int32(exponent << np.int32(23)).view(np.float32)
-    return _ONE / (_ONE + p * power)
+    r = whole.times_plus(-_LN2_LOW, whole.times_plus(-_LN2_HIGH, x))  # |r| ≤ ln 2 / 2
+    series = r.times_plus(_TERMS[0], _TERMS[1])
+    for term in _TERMS[2:]:
+        series = series.times_plus(r, term)
+    power = ((shifted.as_bits() + 127) << 23).as_real()
+    return 1.0 / series.times_plus(power, 1.0)
 
 
-@kernel
-def kept(seed: np.uint32, index: np.uint32, threshold: np.uint32) -> np.bool_:
-    """Whether number `index` of a random sequence reaches the threshold: a fair 32-bit draw.
+def _dropout(seed: Vector, threshold: Vector, factor: Vector, start: Vector, i: Vector) -> Vector:
+    """Factor or zero, by number start + i of a random sequence: a fair 32-bit draw."""
+    h = ((start + i) * _FIRST_MIXER) ^ seed
+    for bits, mixer in _MIXERS:
+        h = (h ^ (h >> bits)) * mixer
+    return (h ^ (h >> 16)).where_at_least(threshold, factor)
 
-    Example:
-        >>> sum(kept(np.uint32(7), np.uint32(i), np.uint32(1 << 31)) for i in range(1000)) > 400
-        True
-    """
-    h = np.uint32(index * np.uint32(0x9E3779B9)) ^ seed
-    h = np.uint32((h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B))
-    h = np.uint32((h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35))
-    return np.uint32(h ^ (h >> np.uint32(16))) >= threshold
+
+@over_vectors
+def silu(z: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The activation, z σ(z)."""
+    return (z * _sigmoid(z),)
+
+
+@over_vectors
+def silu_with_slope(z: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The activation and its derivative."""
+    share = _sigmoid(z)
+    return z * share, share * z.times_plus(1.0 - share, 1.0)
+
+
+@over_vectors
+def gate(x: Vector, y: Vector, q: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The end of a block, x + y σ(q)."""
+    return (y.times_plus(_sigmoid(q), x),)
+
+
+@over_vectors
+def gate_dropping(
+    x: Vector, y: Vector, q: Vector, *dropout_and_place: Vector
+) -> tuple[Vector, ...]:
+    """The same with k y instead of y, k the dropout of each number."""
+    return ((y * _dropout(*dropout_and_place)).times_plus(_sigmoid(q), x),)
+
+
+@over_vectors
+def gate_back(g: Vector, y: Vector, q: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The gradients of y, as far as it is the value, and of q: g σ(q) and g y σ(q)(1 − σ(q))."""
+    return _gate_back(g, y, q)
+
+
+@over_vectors
+def gate_back_dropping(
+    g: Vector, y: Vector, q: Vector, *dropout_and_place: Vector
+) -> tuple[Vector, ...]:
+    """The same with k g instead of g."""
+    return _gate_back(g * _dropout(*dropout_and_place), y, q)
+
+
+def _gate_back(g: Vector, y: Vector, q: Vector) -> tuple[Vector, Vector]:
+    share = _sigmoid(q)
+    to_y = g * share
+    return to_y, to_y * y * (1.0 - share)
 
 
 @kernel
 def keep_each(out: Any, seed: np.uint32, threshold: np.uint32, factor: np.float32) -> None:
-    """out = factor for what is kept and 0 for what is dropped, by place."""
+    """out = factor for what is kept and 0 for what is dropped, by place: the same draws."""
     for i in range(out.size):
-        out[i] = factor if kept(seed, np.uint32(i), threshold) else np.float32(0)
+        h = np.uint32(np.uint32(i) * np.uint32(_FIRST_MIXER)) ^ seed
+        h = np.uint32((h ^ (h >> np.uint32(16))) * np.uint32(_MIXERS[0][1]))
+        h = np.uint32((h ^ (h >> np.uint32(13))) * np.uint32(_MIXERS[1][1]))
+        out[i] = factor if np.uint32(h ^ (h >> np.uint32(16))) >= threshold else np.float32(0)

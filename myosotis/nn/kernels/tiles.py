@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from myosotis.compiled import kernel
-from myosotis.nn.kernels.pointwise import kept, sigmoid
+from myosotis.nn.kernels.pointwise import (
+    gate,
+    gate_back,
+    gate_back_dropping,
+    gate_dropping,
+    silu,
+    silu_with_slope,
+)
 from myosotis.nn.kernels.products import add_product, product
 
 __all__ = [
@@ -33,7 +40,6 @@ __all__ = [
 
 TILE = 64  # rows that go through all steps together
 _BYTES = np.uint64(4)
-_ONE, _ZERO = np.float32(1), np.float32(0)
 
 
 @kernel
@@ -71,7 +77,12 @@ def ahead(array: Any, row: Any) -> Any:
 @kernel
 def _at(array: Any, columns: Any) -> Any:
     """(address, bytes per row)."""
-    return np.uint64(array.ctypes.data), np.uint64(columns) * _BYTES
+    return _address(array), np.uint64(columns) * _BYTES
+
+
+@kernel
+def _address(array: Any) -> Any:
+    return np.uint64(array.ctypes.data)
 
 
 @kernel
@@ -142,50 +153,34 @@ def multiply(out: Any, left: Any, right: Any) -> None:
 @kernel
 def activate(y: Any, z: Any) -> None:
     """y = z σ(z)."""
-    y, z = y.ravel(), z.ravel()
-    for i in range(y.size):
-        y[i] = z[i] * sigmoid(z[i])
+    silu((_address(y),), (_address(z),), (), np.uint64(y.size))
 
 
 @kernel
 def activate_with_slope(y: Any, slope: Any, z: Any) -> None:
     """y = z σ(z) and its derivative."""
-    y, slope, z = y.ravel(), slope.ravel(), z.ravel()
-    for i in range(y.size):
-        share = sigmoid(z[i])
-        y[i] = z[i] * share
-        slope[i] = share * (_ONE + z[i] * (_ONE - share))
+    silu_with_slope((_address(y), _address(slope)), (_address(z),), (), np.uint64(y.size))
 
 
 @kernel
 def gated(out: Any, x: Any, y: Any, q: Any, dropout: Any, first: Any) -> None:
     """out = x + k y σ(q), where dropout = (seed, threshold, factor) gives k by place."""
     seed, threshold, factor = dropout
-    start = np.uint32(first * out.shape[1])
-    out, x, y, q = out.ravel(), x.ravel(), y.ravel(), q.ravel()
+    inputs = (_address(x), _address(y), _address(q))
     if threshold == 0:
-        for i in range(out.size):
-            out[i] = x[i] + y[i] * sigmoid(q[i])
+        gate((_address(out),), inputs, (), np.uint64(out.size))
     else:
-        for i in range(out.size):
-            k = factor if kept(seed, np.uint32(start + np.uint32(i)), threshold) else _ZERO
-            out[i] = x[i] + k * (y[i] * sigmoid(q[i]))
+        settings = (seed, threshold, factor, np.uint32(first * out.shape[1]))
+        gate_dropping((_address(out),), inputs, settings, np.uint64(out.size))
 
 
 @kernel
 def gated_back(q: Any, y_gradient: Any, g: Any, y: Any, dropout: Any, first: Any) -> None:
     """y_gradient = e σ(q), then q = e y σ(q)(1 − σ(q)), with e = k g."""
     seed, threshold, factor = dropout
-    start = np.uint32(first * q.shape[1])
-    q, y_gradient, g, y = q.ravel(), y_gradient.ravel(), g.ravel(), y.ravel()
+    inputs, outputs = (_address(g), _address(y), _address(q)), (_address(y_gradient), _address(q))
     if threshold == 0:
-        for i in range(q.size):
-            share = sigmoid(q[i])
-            y_gradient[i] = g[i] * share
-            q[i] = y_gradient[i] * y[i] * (_ONE - share)
+        gate_back(outputs, inputs, (), np.uint64(q.size))
     else:
-        for i in range(q.size):
-            k = factor if kept(seed, np.uint32(start + np.uint32(i)), threshold) else _ZERO
-            share = sigmoid(q[i])
-            y_gradient[i] = k * g[i] * share
-            q[i] = y_gradient[i] * y[i] * (_ONE - share)
+        settings = (seed, threshold, factor, np.uint32(first * q.shape[1]))
+        gate_back_dropping(outputs, inputs, settings, np.uint64(q.size))

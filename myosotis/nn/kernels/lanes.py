@@ -1,0 +1,155 @@
+"""Vectors of numbers in code that is being generated, with the arithmetic of formulas.
+
+The compiler's own vectors are half as wide as the widest registers, and their arithmetic is as
+strict as that of single numbers; here products and sums are fused, for every lane alike.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from myosotis.nn.kernels import LANES
+
+__all__ = ["Vector", "over_vectors"]
+
+_BYTES = 4
+_INDEX, _WHOLE = ir.IntType(64), ir.IntType(32)
+_REALS, _WHOLES = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_WHOLE, LANES)
+
+
+class Vector:
+    """`LANES` numbers, float32 or uint32, that the generated code will hold in a register.
+
+    The other operand of an operation is a vector of the same type or a Python number.
+    """
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self._builder, self._value = builder, value
+
+    @classmethod
+    def repeated(cls, builder: Any, number: Any) -> "Vector":
+        """The same number of the generated code in all lanes."""
+        kind = ir.VectorType(number.type, LANES)
+        undefined = ir.Constant(kind, ir.Undefined)
+        one = builder.insert_element(undefined, number, _WHOLE(0))
+        return cls(builder, builder.shuffle_vector(one, undefined, ir.Constant(_WHOLES, None)))
+
+    @classmethod
+    def counting(cls, builder: Any, first: Any) -> "Vector":
+        """first, first + 1, …, a number of the generated code being the first."""
+        steps = cls(builder, ir.Constant(_WHOLES, list(range(LANES))))
+        return cls.repeated(builder, first) + steps
+
+    @classmethod
+    def load(cls, builder: Any, address: Any) -> "Vector":
+        """The float32 numbers at an address."""
+        pointer = builder.inttoptr(address, _REALS.as_pointer())
+        return cls(builder, builder.load(pointer, align=_BYTES, typ=_REALS))
+
+    def store(self, address: Any) -> None:
+        """Writes the numbers to an address."""
+        pointer = self._builder.inttoptr(address, self._value.type.as_pointer())
+        self._builder.store(self._value, pointer, align=_BYTES)
+
+    def _operand(self, other: "Vector | float") -> Any:
+        if isinstance(other, Vector):
+            return other._value
+        return ir.Constant(self._value.type, [other] * LANES)
+
+    def _new(self, value: Any) -> "Vector":
+        return Vector(self._builder, value)
+
+    @property
+    def _is_real(self) -> bool:
+        return isinstance(self._value.type.element, ir.FloatType)
+
+    def __add__(self, other: "Vector | float") -> "Vector":
+        add = self._builder.fadd if self._is_real else self._builder.add
+        return self._new(add(self._value, self._operand(other)))
+
+    def __sub__(self, other: "Vector | float") -> "Vector":
+        return self._new(self._builder.fsub(self._value, self._operand(other)))
+
+    def __rsub__(self, other: float) -> "Vector":
+        return self._new(self._builder.fsub(self._operand(other), self._value))
+
+    def __mul__(self, other: "Vector | float") -> "Vector":
+        multiply = self._builder.fmul if self._is_real else self._builder.mul
+        return self._new(multiply(self._value, self._operand(other)))
+
+    def __rtruediv__(self, other: float) -> "Vector":
+        return self._new(self._builder.fdiv(self._operand(other), self._value))
+
+    def __xor__(self, other: "Vector") -> "Vector":
+        return self._new(self._builder.xor(self._value, other._value))
+
+    def __rshift__(self, bits: int) -> "Vector":
+        return self._new(self._builder.lshr(self._value, self._operand(bits)))
+
+    def __lshift__(self, bits: int) -> "Vector":
+        return self._new(self._builder.shl(self._value, self._operand(bits)))
+
+    def times_plus(self, factor: "Vector | float", summand: "Vector | float") -> "Vector":
+        """self · factor + summand, rounded once."""
+        kind = ir.FunctionType(_REALS, [_REALS] * 3)
+        name = f"llvm.fma.v{LANES}f32"
+        function = cgutils.get_or_insert_function(self._builder.module, kind, name)
+        numbers = [self._value, self._operand(factor), self._operand(summand)]
+        return self._new(self._builder.call(function, numbers))
+
+    def clamp(self, lowest: float, highest: float) -> "Vector":
+        """Numbers outside of a range become its ends; what is no number stays none."""
+        value = self._value
+        for sign, bound in (("<", lowest), (">", highest)):
+            end = self._operand(bound)
+            outside = self._builder.fcmp_ordered(sign, value, end)
+            value = self._builder.select(outside, end, value)
+        return self._new(value)
+
+    def where_at_least(self, threshold: "Vector", otherwise_zero: "Vector") -> "Vector":
+        """The lanes of a real vector whose whole numbers here reach a threshold, others zero."""
+        reached = self._builder.icmp_unsigned(">=", self._value, threshold._value)
+        zero = ir.Constant(_REALS, [0.0] * LANES)
+        return self._new(self._builder.select(reached, otherwise_zero._value, zero))
+
+    def as_bits(self) -> "Vector":
+        """The bits of real numbers as whole ones."""
+        return self._new(self._builder.bitcast(self._value, _WHOLES))
+
+    def as_real(self) -> "Vector":
+        """Whole numbers as the real ones with the same bits."""
+        return self._new(self._builder.bitcast(self._value, _REALS))
+
+
+Formula = Callable[..., tuple[Vector, ...]]
+
+
+def over_vectors(formula: Formula) -> Any:
+    """Make a loop out of a formula, to be called as `loop(outputs, inputs, settings, n)`.
+
+    Outputs and inputs are tuples of addresses of n float32 numbers, n a multiple of `LANES`. The
+    formula is given the vectors of the inputs, then the settings, each repeated in all lanes, and
+    the number of the first lane; it returns the vectors of the outputs, which may be the inputs.
+    """
+
+    def typed(typingctx: Any, outputs: Any, inputs: Any, settings: Any, n: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            to, of, given = (cgutils.unpack_tuple(builder, t) for t in args[:3])
+            constants = [Vector.repeated(builder, number) for number in given]
+            step = _INDEX(LANES)
+            with cgutils.for_range_slice(builder, _INDEX(0), args[3], step, intp=_INDEX) as (i, _):
+                shift = builder.mul(i, _INDEX(_BYTES))
+                vectors = [Vector.load(builder, builder.add(address, shift)) for address in of]
+                place = Vector.counting(builder, builder.trunc(i, _WHOLE))
+                for address, result in zip(to, formula(*vectors, *constants, place), strict=True):
+                    result.store(builder.add(address, shift))
+            return context.get_dummy_value()
+
+        return types.void(outputs, inputs, settings, n), codegen
+
+    typed.__name__ = typed.__qualname__ = formula.__name__
+    return intrinsic(typed)
