@@ -4,7 +4,7 @@ The solver never sees a `Tree`: it sees the tensor of parents, which a compiled 
 can carry as a constant, and finds the plan that belongs to it here.
 """
 
-from copy import copy
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -38,9 +38,9 @@ class Plan:
     """Everything about one tree that a sweep looks up."""
 
     def __init__(self, tree: Tree) -> None:
-        # A twin: the tree itself keeps the tensor of its parents, by which the plan is found, and
-        # neither of them could ever be freed if the plan kept that.
-        self.tree = copy(tree)
+        # A twin that shares nothing: the tree keeps the tensor by which its plan is found, and
+        # neither could ever be freed if the plan kept the tree.
+        self.tree = deepcopy(tree)
         self._rounds: dict[torch.device, list[RoundIndex]] = {}
 
     @cached_property

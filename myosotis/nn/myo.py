@@ -161,8 +161,7 @@ class Myo(nn.Module):
 
     def _mix(self, x: Tensor, tree: Tree, edges: Tensor | None) -> Tensor:
         solution = self.solve(self.project_in(x), x, tree, edges)
-        mixed: Tensor = self.project_out(solution)
-        return mixed + self.skip * x
+        return torch.addcmul(self.project_out(solution), self.skip, x)
 
     def solve(self, u: Tensor, x: Tensor, tree: Tree, edges: Tensor | None = None) -> Tensor:
         """What lies between the projections: T⁻¹ u for each head.
