@@ -20,17 +20,16 @@ import numpy as np
 from myosotis.compiled import kernel
 from myosotis.linalg.kernels.team import deal_out
 from myosotis.nn.kernels.moments import row_moments
+from myosotis.nn.kernels.pointwise import combine_columns, scale_back
 from myosotis.nn.kernels.products import inner_product
 from myosotis.nn.kernels.tiles import (
     TILE,
-    add_column_products,
-    add_columns,
     add_outer,
     add_times,
-    affine_columns,
     ahead,
-    centre_columns,
-    centre_rows,
+    at,
+    normed,
+    shape_of,
     times,
 )
 
@@ -88,8 +87,7 @@ def _forward_piece(
         x_hat = centred[: tile.stop - tile.start]
         if by_row:
             row_moments(x[tile], epsilon, mean[tile], scale[tile])
-        _centre(x_hat, x, tile, mean, scale, by_row)
-        affine_columns(n[tile], x_hat, affine)
+        normed(x_hat, n[tile], x[tile], _moments(mean, scale, tile, by_row), affine, by_row)
         later = first + TILE
         times(u[tile], n[tile], weight, (ahead(x, later), ahead(n, later), ahead(u, later)))
 
@@ -110,35 +108,31 @@ def _backward_piece(
     mean, scale, _ = moments
     weight_sum, gamma_sum, beta_sum = sums
     centred = np.empty((TILE, x.shape[1]), np.float32)
-    normed = np.empty((TILE, x.shape[1]), np.float32)
+    scaled = np.empty((TILE, x.shape[1]), np.float32)
     for first in range(pieces[i, 0], pieces[i, 1], TILE):
         tile = slice(first, min(first + TILE, pieces[i, 1]))
-        x_hat, n = centred[: tile.stop - tile.start], normed[: tile.stop - tile.start]
-        _centre(x_hat, x, tile, mean, scale, by_row)
-        affine_columns(n, x_hat, affine)
+        x_hat, n = centred[: tile.stop - tile.start], scaled[: tile.stop - tile.start]
+        normed(x_hat, n, x[tile], _moments(mean, scale, tile, by_row), affine, by_row)
         add_outer(weight_sum[i], u_gradient[tile], n)
-        h = n  # no longer needed
+        h = n if by_row else out[tile]  # n is no longer needed
         h[:] = n_gradient[tile]
         later = first + TILE
         next_inputs = (ahead(x, later), ahead(g, later), ahead(n_gradient, later))
         add_times(
             h, u_gradient[tile], weight, (*next_inputs, ahead(u_gradient, later), ahead(out, later))
         )
-        add_columns(beta_sum[i], h)
-        add_column_products(gamma_sum[i], h, x_hat)
+        sums = (at(beta_sum[i]), at(gamma_sum[i]))
+        scale_back((), sums, (at(h), at(x_hat)), (), (), shape_of(h))
         if by_row:
             _norm_back(out[tile], g[tile], h, x_hat, affine[0], scale[tile])
-        else:
-            out[tile] = h
 
 
 @kernel
-def _centre(x_hat: Any, x: Any, tile: Any, mean: Any, scale: Any, by_row: Any) -> None:
-    """x̂ of a tile."""
-    if by_row:
-        centre_rows(x_hat, x[tile], mean[tile], scale[tile])
-    else:
-        centre_columns(x_hat, x[tile], mean, scale)
+def _moments(mean: Any, scale: Any, tile: Any, by_row: Any) -> Any:
+    """Those of a tile."""
+    whole = slice(0, mean.size)
+    rows = tile if by_row else whole
+    return mean[rows], scale[rows]
 
 
 @kernel
@@ -165,6 +159,8 @@ def _norm_back(out: Any, g: Any, h: Any, x_hat: Any, gamma: Any, scale: Any) -> 
 def _combine_piece(pieces: Any, rows: Any, factors: Any, out: Any, i: Any) -> None:
     g, h, x = rows
     p, q, r = factors
-    for k in range(pieces[i, 0], pieces[i, 1]):
-        for j in range(g.shape[1]):
-            out[k, j] = g[k, j] + (p[j] * h[k, j] + (q[j] * x[k, j] + r[j]))
+    for first in range(pieces[i, 0], pieces[i, 1], TILE):
+        tile = slice(first, min(first + TILE, pieces[i, 1]))
+        inputs = (at(g[tile]), at(h[tile]), at(x[tile]))
+        columns = (at(p), at(q), at(r))
+        combine_columns((at(out[tile]),), (), inputs, columns, (), shape_of(out[tile]))

@@ -129,27 +129,71 @@ Formula = Callable[..., tuple[Vector, ...]]
 
 
 def over_vectors(formula: Formula) -> Any:
-    """Make a loop out of a formula, to be called as `loop(outputs, inputs, settings, n)`.
+    """Make loops out of a formula: `loops(outputs, sums, inputs, columns, settings, shape)`.
 
-    Outputs and inputs are tuples of addresses of n float32 numbers, n a multiple of `LANES`. The
-    formula is given the vectors of the inputs, then the settings, each repeated in all lanes, and
-    the number of the first lane; it returns the vectors of the outputs, which may be the inputs.
+    Outputs and inputs are tuples of the addresses of contiguous float32 matrices of one shape,
+    (rows, width), the width a multiple of `LANES`; columns and sums are tuples of the addresses of
+    `width` numbers. The formula is given the vectors of the inputs, then of the columns, then the
+    settings, each repeated in all lanes, and the places of the lanes in the matrix; it returns the
+    vectors of the outputs, then those which are added to the sums. An output may be an input.
     """
 
-    def typed(typingctx: Any, outputs: Any, inputs: Any, settings: Any, n: Any) -> Any:
+    def typed(
+        typingctx: Any,
+        outputs: Any,
+        sums: Any,
+        inputs: Any,
+        columns: Any,
+        settings: Any,
+        shape: Any,
+    ) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            to, of, given = (cgutils.unpack_tuple(builder, t) for t in args[:3])
+            to, into, of, along, given, (rows, width) = (
+                cgutils.unpack_tuple(builder, t) for t in args
+            )
             constants = [Vector.repeated(builder, number) for number in given]
             step = _INDEX(LANES)
-            with cgutils.for_range_slice(builder, _INDEX(0), args[3], step, intp=_INDEX) as (i, _):
-                shift = builder.mul(i, _INDEX(_BYTES))
-                vectors = [Vector.load(builder, builder.add(address, shift)) for address in of]
-                place = Vector.counting(builder, builder.trunc(i, _WHOLE))
-                for address, result in zip(to, formula(*vectors, *constants, place), strict=True):
-                    result.store(builder.add(address, shift))
+            with cgutils.for_range_slice(builder, _INDEX(0), width, step, intp=_INDEX) as (j, _):
+                here = [_at(builder, address, j) for address in along]
+                fixed = [Vector.load(builder, address) for address in here]
+                totals = [_Total(builder, _at(builder, address, j)) for address in into]
+                with cgutils.for_range(builder, rows, intp=_INDEX) as loop:
+                    i = builder.add(builder.mul(loop.index, width), j)
+                    vectors = [Vector.load(builder, _at(builder, address, i)) for address in of]
+                    place = Vector.counting(builder, builder.trunc(i, _WHOLE))
+                    results = formula(*vectors, *fixed, *constants, place)
+                    for address, result in zip(to, results[: len(to)], strict=True):
+                        result.store(_at(builder, address, i))
+                    for total, result in zip(totals, results[len(to) :], strict=True):
+                        total.add(result)
+                for total in totals:
+                    total.store()
             return context.get_dummy_value()
 
-        return types.void(outputs, inputs, settings, n), codegen
+        return types.void(outputs, sums, inputs, columns, settings, shape), codegen
 
     typed.__name__ = typed.__qualname__ = formula.__name__
     return intrinsic(typed)
+
+
+class _Total:
+    """A sum that stays in a register until all rows have been added."""
+
+    def __init__(self, builder: Any, address: Any) -> None:
+        self._builder, self._address = builder, address
+        first = Vector.load(builder, address)
+        self._place = cgutils.alloca_once_value(builder, first._value)
+
+    def _sum(self) -> Vector:
+        return Vector(self._builder, self._builder.load(self._place))
+
+    def add(self, more: Vector) -> None:
+        self._builder.store((self._sum() + more)._value, self._place)
+
+    def store(self) -> None:
+        self._sum().store(self._address)
+
+
+def _at(builder: Any, address: Any, number: Any) -> Any:
+    """The address of a number of a matrix."""
+    return builder.add(address, builder.mul(number, _INDEX(_BYTES)))

@@ -17,20 +17,16 @@ import numpy as np
 
 from myosotis.compiled import kernel
 from myosotis.linalg.kernels.team import deal_out
+from myosotis.nn.kernels.pointwise import activate, activate_again, activate_back
 from myosotis.nn.kernels.tiles import (
     TILE,
-    activate,
-    activate_with_slope,
-    add_column_products,
-    add_columns,
     add_outer,
     add_times,
     ahead,
+    at,
     gated,
     gated_back,
-    multiply,
-    repeat_row,
-    scale_rows,
+    shape_of,
     times,
 )
 
@@ -74,12 +70,12 @@ def _forward_piece(
         count = min(TILE, pieces[i, 1] - first)
         tile = slice(first, first + count)
         later = first + TILE
-        scale_rows(z[tile], n[tile], skip)
-        add_times(z[tile], s[tile], to_dim, (ahead(n, later), ahead(s, later), ahead(z, later)))
-        activate(y[:count], z[tile])
-        repeat_row(gate[:count], bias)
-        add_times(gate[:count], y[:count], to_gate, (ahead(x, later), ahead(result, later)))
-        gated(result[tile], x[tile], y[:count], gate[:count], dropout, first)
+        times(z[tile], s[tile], to_dim, (ahead(n, later), ahead(s, later), ahead(z, later)))
+        summed = (at(z[tile]), at(n[tile]))
+        outputs = (at(z[tile]), at(y))
+        activate(outputs, (), summed, (at(skip),), (), shape_of(z[tile]))
+        times(gate[:count], y[:count], to_gate, (ahead(x, later), ahead(result, later)))
+        gated(result[tile], x[tile], y[:count], gate[:count], bias, dropout, first)
 
 
 @kernel
@@ -100,17 +96,21 @@ def _backward_piece(
         count = min(TILE, pieces[i, 1] - first)
         tile = slice(first, first + count)
         later = first + TILE
-        activate_with_slope(y[:count], slope[:count], z[tile])
-        repeat_row(gradient[:count], bias)
-        add_times(gradient[:count], y[:count], to_gate, (ahead(z, later), ahead(g, later)))
-        gated_back(gradient[:count], y_gradient[:count], g[tile], y[:count], dropout, first)
-        add_columns(bias_sum[i], gradient[:count])
-        add_outer(gate_sum[i], gradient[:count], y[:count])
+        activate_again((at(y), at(slope)), (), (at(z[tile]),), (), (), shape_of(z[tile]))
+        q = gradient[:count]
+        times(q, y[:count], to_gate, (ahead(z, later), ahead(g, later)))
+        gated_back(q, y_gradient[:count], bias_sum[i], g[tile], y[:count], bias, dropout, first)
+        add_outer(gate_sum[i], q, y[:count])
         next_inputs = (ahead(n, later), ahead(s, later))
-        add_times(y_gradient[:count], gradient[:count], gate_back, next_inputs)
-        multiply(gradient[:count], y_gradient[:count], slope[:count])
-        add_column_products(skip_sum[i], gradient[:count], n[tile])
+        add_times(y_gradient[:count], q, gate_back, next_inputs)
+        activate_back(
+            (at(gradient), at(n_gradient[tile])),
+            (at(skip_sum[i]),),
+            (at(y_gradient), at(slope), at(n[tile])),
+            (at(skip),),
+            (),
+            shape_of(z[tile]),
+        )
         add_outer(dim_sum[i], gradient[:count], s[tile])
         next_outputs = (ahead(s_gradient, later), ahead(n_gradient, later))
         times(s_gradient[tile], gradient[:count], dim_back, next_outputs)
-        scale_rows(n_gradient[tile], gradient[:count], skip)

@@ -6,7 +6,9 @@ import numpy as np
 
 from myosotis.compiled import kernel
 from myosotis.linalg.kernels.team import deal_out
+from myosotis.nn.kernels.pointwise import add_up, add_up_squares
 from myosotis.nn.kernels.products import inner_product
+from myosotis.nn.kernels.tiles import at, shape_of
 
 __all__ = ["column_moments", "row_moments"]
 
@@ -50,14 +52,10 @@ def _piece(pieces: Any, x: Any, mean: Any, squares: Any, i: Any) -> None:
         count = np.float32(tile.shape[0])
         centre[:] = 0
         spread[:] = 0
-        for r in range(tile.shape[0]):
-            for j in range(columns):
-                centre[j] += tile[r, j]
+        add_up((), (at(centre),), (at(tile),), (), (), shape_of(tile))
         for j in range(columns):
             centre[j] /= count
-        for r in range(tile.shape[0]):
-            for j in range(columns):
-                spread[j] += (tile[r, j] - centre[j]) ** 2
+        add_up_squares((), (at(spread),), (at(tile),), (at(centre),), (), shape_of(tile))
         share = count / (before + count)
         for j in range(columns):
             step = centre[j] - mean[i, j]

@@ -1,6 +1,7 @@
 """What is done number by number, as loops over the vectors of whole tiles.
 
-The loops are called as `loop(outputs, inputs, settings, n)`; see `over_vectors`.
+The loops are called as `loops(outputs, sums, inputs, columns, settings, shape)`; see
+`over_vectors`.
 """
 
 from typing import Any
@@ -11,13 +12,20 @@ from myosotis.compiled import kernel
 from myosotis.nn.kernels.lanes import Vector, over_vectors
 
 __all__ = [
+    "activate",
+    "activate_again",
+    "activate_back",
+    "add_up",
+    "add_up_squares",
+    "centre_and_scale",
+    "combine_columns",
     "gate",
     "gate_back",
     "gate_back_dropping",
     "gate_dropping",
     "keep_each",
-    "silu",
-    "silu_with_slope",
+    "only_scale",
+    "scale_back",
 ]
 
 _LOG2_E = 1.4426950408889634
@@ -51,50 +59,102 @@ def _dropout(seed: Vector, threshold: Vector, factor: Vector, start: Vector, i: 
 
 
 @over_vectors
-def silu(z: Vector, place: Vector) -> tuple[Vector, ...]:
-    """The activation, z σ(z)."""
-    return (z * _sigmoid(z),)
+def activate(z: Vector, n: Vector, skip: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The sum z + skip·n, and its activation, the sum times its σ."""
+    z = n.times_plus(skip, z)
+    return z, z * _sigmoid(z)
 
 
 @over_vectors
-def silu_with_slope(z: Vector, place: Vector) -> tuple[Vector, ...]:
-    """The activation and its derivative."""
+def activate_again(z: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The activation of z and its derivative."""
     share = _sigmoid(z)
     return z * share, share * z.times_plus(1.0 - share, 1.0)
 
 
 @over_vectors
-def gate(x: Vector, y: Vector, q: Vector, place: Vector) -> tuple[Vector, ...]:
-    """The end of a block, x + y σ(q)."""
-    return (y.times_plus(_sigmoid(q), x),)
+def activate_back(
+    g: Vector, slope: Vector, n: Vector, skip: Vector, place: Vector
+) -> tuple[Vector, ...]:
+    """From the gradient g of the activation: those of z and of n, and, to be added, of skip."""
+    to_z = g * slope
+    return to_z, to_z * skip, to_z * n
+
+
+@over_vectors
+def gate(x: Vector, y: Vector, q: Vector, bias: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The end of a block, x + y σ(q + bias)."""
+    return (y.times_plus(_sigmoid(q + bias), x),)
 
 
 @over_vectors
 def gate_dropping(
-    x: Vector, y: Vector, q: Vector, *dropout_and_place: Vector
+    x: Vector, y: Vector, q: Vector, bias: Vector, *dropout_and_place: Vector
 ) -> tuple[Vector, ...]:
     """The same with k y instead of y, k the dropout of each number."""
-    return ((y * _dropout(*dropout_and_place)).times_plus(_sigmoid(q), x),)
+    return ((y * _dropout(*dropout_and_place)).times_plus(_sigmoid(q + bias), x),)
 
 
 @over_vectors
-def gate_back(g: Vector, y: Vector, q: Vector, place: Vector) -> tuple[Vector, ...]:
-    """The gradients of y, as far as it is the value, and of q: g σ(q) and g y σ(q)(1 − σ(q))."""
-    return _gate_back(g, y, q)
+def gate_back(g: Vector, y: Vector, q: Vector, bias: Vector, place: Vector) -> tuple[Vector, ...]:
+    """From the gradient g: those of y, as far as it is gated, of q, and, to be added, of bias."""
+    return _gate_back(g, y, q + bias)
 
 
 @over_vectors
 def gate_back_dropping(
-    g: Vector, y: Vector, q: Vector, *dropout_and_place: Vector
+    g: Vector, y: Vector, q: Vector, bias: Vector, *dropout_and_place: Vector
 ) -> tuple[Vector, ...]:
     """The same with k g instead of g."""
-    return _gate_back(g * _dropout(*dropout_and_place), y, q)
+    return _gate_back(g * _dropout(*dropout_and_place), y, q + bias)
 
 
-def _gate_back(g: Vector, y: Vector, q: Vector) -> tuple[Vector, Vector]:
+def _gate_back(g: Vector, y: Vector, q: Vector) -> tuple[Vector, ...]:
     share = _sigmoid(q)
     to_y = g * share
-    return to_y, to_y * y * (1.0 - share)
+    to_q = to_y * y * (1.0 - share)
+    return to_y, to_q, to_q
+
+
+@over_vectors
+def centre_and_scale(
+    x: Vector, mean: Vector, scale: Vector, gamma: Vector, beta: Vector, place: Vector
+) -> tuple[Vector, ...]:
+    """The normalised (x − mean)·scale, and that times γ plus β."""
+    x_hat = (x - mean) * scale
+    return x_hat, x_hat.times_plus(gamma, beta)
+
+
+@over_vectors
+def only_scale(x_hat: Vector, gamma: Vector, beta: Vector, place: Vector) -> tuple[Vector, ...]:
+    """The normalised times γ plus β."""
+    return (x_hat.times_plus(gamma, beta),)
+
+
+@over_vectors
+def scale_back(h: Vector, x_hat: Vector, place: Vector) -> tuple[Vector, ...]:
+    """To be added: the gradients of β and γ from that of what they scale, h."""
+    return h, h * x_hat
+
+
+@over_vectors
+def combine_columns(
+    g: Vector, h: Vector, x: Vector, p: Vector, q: Vector, r: Vector, place: Vector
+) -> tuple[Vector, ...]:
+    """The sum g + p·h + q·x + r."""
+    return (g + h.times_plus(p, x.times_plus(q, r)),)
+
+
+@over_vectors
+def add_up(x: Vector, place: Vector) -> tuple[Vector, ...]:
+    """To be added: x."""
+    return (x,)
+
+
+@over_vectors
+def add_up_squares(x: Vector, mean: Vector, place: Vector) -> tuple[Vector, ...]:
+    """To be added: (x − mean)²."""
+    return ((x - mean) * (x - mean),)
 
 
 @kernel

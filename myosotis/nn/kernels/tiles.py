@@ -9,32 +9,25 @@ import numpy as np
 
 from myosotis.compiled import kernel
 from myosotis.nn.kernels.pointwise import (
+    centre_and_scale,
     gate,
     gate_back,
     gate_back_dropping,
     gate_dropping,
-    silu,
-    silu_with_slope,
+    only_scale,
 )
 from myosotis.nn.kernels.products import add_product, product
 
 __all__ = [
     "TILE",
-    "activate",
-    "activate_with_slope",
-    "add_column_products",
-    "add_columns",
     "add_outer",
     "add_times",
-    "affine_columns",
     "ahead",
-    "centre_columns",
-    "centre_rows",
+    "at",
     "gated",
     "gated_back",
-    "multiply",
-    "repeat_row",
-    "scale_rows",
+    "normed",
+    "shape_of",
     "times",
 ]
 
@@ -47,7 +40,7 @@ def times(out: Any, left: Any, right: Any, later: Any) -> None:
     """out = left right, while what `ahead` has listed is fetched."""
     k, n = right.shape
     size = (np.uint64(left.shape[0]), np.uint64(k), np.uint64(n))
-    product(_at(out, n), size, (*_at(left, k), _BYTES), _at(right, n), later)
+    product(_matrix(out, n), size, (*_matrix(left, k), _BYTES), _matrix(right, n), later)
 
 
 @kernel
@@ -55,7 +48,7 @@ def add_times(out: Any, left: Any, right: Any, later: Any) -> None:
     """out += left right, while what `ahead` has listed is fetched."""
     k, n = right.shape
     size = (np.uint64(left.shape[0]), np.uint64(k), np.uint64(n))
-    add_product(_at(out, n), size, (*_at(left, k), _BYTES), _at(right, n), later)
+    add_product(_matrix(out, n), size, (*_matrix(left, k), _BYTES), _matrix(right, n), later)
 
 
 @kernel
@@ -63,30 +56,25 @@ def add_outer(out: Any, left: Any, right: Any) -> None:
     """out += leftᵀ right."""
     m, n = out.shape
     size = (np.uint64(m), np.uint64(left.shape[0]), np.uint64(n))
-    address, row = _at(left, m)
-    add_product(_at(out, n), size, (address, _BYTES, row), _at(right, n), ())
+    address, row = _matrix(left, m)
+    add_product(_matrix(out, n), size, (address, _BYTES, row), _matrix(right, n), ())
 
 
 @kernel
 def ahead(array: Any, row: Any) -> Any:
     """The rows from number `row` on, which need not exist, as something to fetch."""
-    address, step = _at(array, array.shape[1])
+    address, step = _matrix(array, array.shape[1])
     return address + np.uint64(row) * step, step
 
 
 @kernel
-def _at(array: Any, columns: Any) -> Any:
+def _matrix(array: Any, columns: Any) -> Any:
     """(address, bytes per row)."""
-    return _address(array), np.uint64(columns) * _BYTES
+    return at(array), np.uint64(columns) * _BYTES
 
 
 @kernel
-def _address(array: Any) -> Any:
-    return np.uint64(array.ctypes.data)
-
-
-@kernel
-def centre_rows(out: Any, rows: Any, mean: Any, scale: Any) -> None:
+def _centre_rows(out: Any, rows: Any, mean: Any, scale: Any) -> None:
     """out = (rows − mean)·scale, with a mean and a scale for each row."""
     for r in range(rows.shape[0]):
         for j in range(rows.shape[1]):
@@ -94,93 +82,52 @@ def centre_rows(out: Any, rows: Any, mean: Any, scale: Any) -> None:
 
 
 @kernel
-def centre_columns(out: Any, rows: Any, mean: Any, scale: Any) -> None:
-    """out = (rows − mean)·scale, with a mean and a scale for each column."""
-    for r in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            out[r, j] = (rows[r, j] - mean[j]) * scale[j]
+def normed(x_hat: Any, n: Any, x: Any, moments: Any, affine: Any, by_row: Any) -> None:
+    """x̂ = (x − mean)·scale and n = x̂·γ + β; moments (mean, scale) of the rows or the columns."""
+    mean, scale = moments
+    gamma, beta = at(affine[0]), at(affine[1])
+    if by_row:
+        _centre_rows(x_hat, x, mean, scale)
+        only_scale((at(n),), (), (at(x_hat),), (gamma, beta), (), shape_of(x))
+    else:
+        columns = (at(mean), at(scale), gamma, beta)
+        centre_and_scale((at(x_hat), at(n)), (), (at(x),), columns, (), shape_of(x))
 
 
 @kernel
-def affine_columns(out: Any, rows: Any, affine: Any) -> None:
-    """out = rows·γ + β, a pair for each column."""
-    gamma, beta = affine
-    for r in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            out[r, j] = rows[r, j] * gamma[j] + beta[j]
-
-
-@kernel
-def scale_rows(out: Any, rows: Any, factor: Any) -> None:
-    """out = rows · factor, a factor for each column."""
-    for r in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            out[r, j] = rows[r, j] * factor[j]
-
-
-@kernel
-def repeat_row(out: Any, row: Any) -> None:
-    """Every row of out = row."""
-    for r in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[r, j] = row[j]
-
-
-@kernel
-def add_columns(out: Any, rows: Any) -> None:
-    """out += the sum of the rows."""
-    for r in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            out[j] += rows[r, j]
-
-
-@kernel
-def add_column_products(out: Any, left: Any, right: Any) -> None:
-    """out += the sum of left · right over the rows."""
-    for r in range(left.shape[0]):
-        for j in range(left.shape[1]):
-            out[j] += left[r, j] * right[r, j]
-
-
-@kernel
-def multiply(out: Any, left: Any, right: Any) -> None:
-    """out = left · right, number by number."""
-    out, left, right = out.ravel(), left.ravel(), right.ravel()
-    for i in range(out.size):
-        out[i] = left[i] * right[i]
-
-
-@kernel
-def activate(y: Any, z: Any) -> None:
-    """y = z σ(z)."""
-    silu((_address(y),), (_address(z),), (), np.uint64(y.size))
-
-
-@kernel
-def activate_with_slope(y: Any, slope: Any, z: Any) -> None:
-    """y = z σ(z) and its derivative."""
-    silu_with_slope((_address(y), _address(slope)), (_address(z),), (), np.uint64(y.size))
-
-
-@kernel
-def gated(out: Any, x: Any, y: Any, q: Any, dropout: Any, first: Any) -> None:
-    """out = x + k y σ(q), where dropout = (seed, threshold, factor) gives k by place."""
+def gated(out: Any, x: Any, y: Any, q: Any, bias: Any, dropout: Any, first: Any) -> None:
+    """out = x + k y σ(q + bias), where dropout = (seed, threshold, factor) gives k by place."""
     seed, threshold, factor = dropout
-    inputs = (_address(x), _address(y), _address(q))
+    inputs = (at(x), at(y), at(q))
     if threshold == 0:
-        gate((_address(out),), inputs, (), np.uint64(out.size))
+        gate((at(out),), (), inputs, (at(bias),), (), shape_of(out))
     else:
         settings = (seed, threshold, factor, np.uint32(first * out.shape[1]))
-        gate_dropping((_address(out),), inputs, settings, np.uint64(out.size))
+        gate_dropping((at(out),), (), inputs, (at(bias),), settings, shape_of(out))
 
 
 @kernel
-def gated_back(q: Any, y_gradient: Any, g: Any, y: Any, dropout: Any, first: Any) -> None:
-    """y_gradient = e σ(q), then q = e y σ(q)(1 − σ(q)), with e = k g."""
+def gated_back(
+    q: Any, y_gradient: Any, bias_sum: Any, g: Any, y: Any, bias: Any, dropout: Any, first: Any
+) -> None:
+    """With e = k g: y_gradient = e σ, then q = e y σ(1 − σ), σ of q + bias; its sum is added."""
     seed, threshold, factor = dropout
-    inputs, outputs = (_address(g), _address(y), _address(q)), (_address(y_gradient), _address(q))
+    outputs, sums = (at(y_gradient), at(q)), (at(bias_sum),)
+    inputs, columns = (at(g), at(y), at(q)), (at(bias),)
     if threshold == 0:
-        gate_back(outputs, inputs, (), np.uint64(q.size))
+        gate_back(outputs, sums, inputs, columns, (), shape_of(q))
     else:
         settings = (seed, threshold, factor, np.uint32(first * q.shape[1]))
-        gate_back_dropping(outputs, inputs, settings, np.uint64(q.size))
+        gate_back_dropping(outputs, sums, inputs, columns, settings, shape_of(q))
+
+
+@kernel
+def at(array: Any) -> Any:
+    """The address of an array."""
+    return np.uint64(array.ctypes.data)
+
+
+@kernel
+def shape_of(array: Any) -> Any:
+    """(rows, columns), as loops over vectors take them."""
+    return np.uint64(array.shape[0]), np.uint64(array.shape[1])
