@@ -161,7 +161,12 @@ class Myo(nn.Module):
 
     def _mix(self, x: Tensor, tree: Tree, edges: Tensor | None) -> Tensor:
         solution = self.solve(self.project_in(x), x, tree, edges)
-        return torch.addcmul(self.project_out(solution), self.skip, x)
+        mixed: Tensor = self.project_out(solution)
+        one_dtype = mixed.dtype == self.skip.dtype == x.dtype
+        transformed = torch.is_grad_enabled() or torch._C._are_functorch_transforms_active()
+        if one_dtype and not transformed:
+            return mixed.addcmul_(self.skip, x)  # one array less to write
+        return torch.addcmul(mixed, self.skip, x)
 
     def solve(self, u: Tensor, x: Tensor, tree: Tree, edges: Tensor | None = None) -> Tensor:
         """What lies between the projections: T⁻¹ u for each head.
