@@ -22,7 +22,7 @@ _CANVAS, _PEN_RADIUS = 280, 10  # pixels: a line is as wide as in MNIST if the d
 _DECISION = """### Where the decision came from
 In the middle, ink × gradient of the answer's score, averaged over the way from a blank page to the
 drawing: blue ink spoke for the answer, orange ink against it. On the right, how much a pixel weighs
-at the root of the tree: rows of T⁻¹, the mean of all blocks and heads."""
+at the root of the tree: rows of T⁻¹, the mean of the heads of all blocks on the pixels."""
 _LEVELS = """### Messages go up, solutions come down
 Each level of the quad-tree as an image, from the pixels to the root, for one head of one block.
 Each is shaded up to its own largest value."""

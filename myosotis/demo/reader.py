@@ -15,6 +15,7 @@ from myosotis.demo.sweeps import Sweeps, as_image, layer_sweeps
 from myosotis.errors import ConfigError
 from myosotis.nn import Classifier, Myo
 from myosotis.nn.influence import influence
+from myosotis.nn.shift import moved_nodes
 from myosotis.tree import Tree
 
 __all__ = ["TASK", "DigitReader", "committed_checkpoint"]
@@ -114,8 +115,10 @@ class DigitReader:
 
     @property
     def layers(self) -> list[Myo]:
-        """The Myo layer of each block."""
-        return [module for module in self.model.modules() if isinstance(module, Myo)]
+        """The Myo layer of each block that works on the whole tree."""
+        config, blocks = self.model.config, self.model.blocks
+        whole = [block for i, block in enumerate(blocks) if config.climbs_before(i) == 0]
+        return [m for block in whole for m in block.modules() if isinstance(m, Myo)]
 
     @torch.no_grad()
     def probabilities(self, image: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -150,8 +153,13 @@ class DigitReader:
 
     def sweeps(self, image: NDArray[np.uint8], block: int, head: int) -> Sweeps:
         """Messages and solutions of one head of one block, both counted from 0."""
-        layer = self.layers[block]
-        return layer_sweeps(layer, self.tree, _features(self.model, layer, _inputs(image)), head)
+        layer, shift = self.layers[block], self.model.config.shift_of(block)
+        features = _features(self.model, layer, _inputs(image))
+        sweeps = layer_sweeps(layer, self.tree, features, head)
+        if shift == 0:
+            return sweeps
+        back = moved_nodes(self.tree, shift, 0).numpy()  # each cell where it is in the image
+        return Sweeps(self.tree, sweeps.messages[back], sweeps.solutions[back])
 
 
 def _inputs(image: NDArray[np.uint8]) -> Tensor:

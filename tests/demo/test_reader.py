@@ -15,6 +15,7 @@ from myosotis.demo.drawing import mnist_image
 from myosotis.demo.reader import DigitReader, committed_checkpoint
 from myosotis.errors import ConfigError
 from myosotis.nn import Classifier, ClassifierConfig
+from myosotis.nn.shift import move
 from tests.cases import DATA
 from tests.demo.models import drawn_seven, small_model
 
@@ -116,6 +117,27 @@ def test_sweeps_are_of_the_chosen_block_and_head(
         found = reader.sweeps(image, block=1, head=head).solutions
         assert np.allclose(found, expected[:, head], rtol=1e-3, atol=1e-4)
     assert not layer._forward_pre_hooks
+
+
+def test_blocks_above_the_pixels_are_left_out_and_moved_ones_moved_back(
+    image: NDArray[np.uint8],
+) -> None:
+    torch.manual_seed(0)
+    tree = Tree.quadtree(32)
+    config = ClassifierConfig(
+        10, tree, channels=1, dim=8, depth=3, heads=4, climb_after=(2,), shifts=(5,)
+    )
+    reader = DigitReader(Classifier(config).eval())
+    assert [layer.tree.num_nodes for layer in reader.layers] == [1365, 1365]
+    with torch.no_grad():
+        x = reader.model.encoder(reader_module._inputs(image), tree, None, None)
+        x = move(reader.model.blocks[0].norm(x), tree, 0, 5)
+        layer = reader.layers[0]
+        solved = move(layer.solve(layer.project_in(x), x, tree), tree, 5, 0)
+    expected = torch.view_as_complex(solved[0].unflatten(-1, (-1, 2))).numpy()
+    found = reader.sweeps(image, block=0, head=1).solutions
+    assert np.allclose(found, expected[:, 1], rtol=1e-3, atol=1e-4)
+    assert reader.weights_at_root(image).shape == (28, 28)
 
 
 def test_saved_models_and_runs(tmp_path: Path, image: NDArray[np.uint8]) -> None:
