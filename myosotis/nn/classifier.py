@@ -65,6 +65,9 @@ class Classifier(
         )
         rates = torch.linspace(0, config.drop_path, config.depth).tolist()
         self.blocks = nn.ModuleList(self._block(i, rate) for i, rate in enumerate(rates))
+        if config.tie_blocks:
+            for block in self.blocks[1:]:
+                block.mixer, block.gate = self.blocks[0].mixer, self.blocks[0].gate
         self.climbs = nn.ModuleList(
             nn.Linear(config.dim * config.widen**i, config.dim * config.widen ** (i + 1))
             for i in range(len(config.climb_after))

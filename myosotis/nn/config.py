@@ -40,6 +40,8 @@ class ClassifierConfig:
         prenorm: norm before the mixer; after the sum if False.
         gated: x · σ(Wx + b) after the mixer; a linear layer if False.
         dropout: rate at which features are dropped at the end of a block.
+        tie_blocks: all blocks have the same weights, but for their norms: what one learns from the
+            many small subtrees the others know about the few large ones.
         climb_after: numbers of blocks after which the lowest level of the tree is left behind: the
             blocks that follow work on the rest of it, which is smaller and has seen what was there.
         widen: factor by which features and heads become more with each climb.
@@ -78,6 +80,7 @@ class ClassifierConfig:
     gated: bool = True
     dropout: float = 0.0
     drop_path: float = 0.0
+    tie_blocks: bool = False
     climb_after: tuple[int, ...] = ()
     widen: int = 1
     shifts: tuple[int, ...] = (0,)
@@ -129,6 +132,8 @@ class ClassifierConfig:
                 f"climb_after is {list(climbs)}: the configuration needs a tree of more than "
                 f"{len(climbs)} levels"
             )
+        if self.tie_blocks and climbs:
+            raise ConfigError("blocks with the same weights (tie_blocks) cannot climb_after any")
         if not self.shifts:
             raise ConfigError("shifts is empty; for an image that stays in its place it is [0]")
         if any(self.shifts) and not is_square_quadtree(self.tree):

@@ -140,7 +140,8 @@ def _recorded_calls(layers: list[Myo]) -> Iterator[list[tuple[Tensor, Tree]]]:
         tree = kwargs.get("tree", tree)
         calls.append((x, layer.tree if tree is None else tree))  # type: ignore[arg-type]
 
-    handles = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in layers]
+    different = dict.fromkeys(layers)
+    handles = [layer.register_forward_pre_hook(record, with_kwargs=True) for layer in different]
     try:
         yield calls
     finally:
