@@ -16,8 +16,9 @@ from typing import Any
 import torch
 from huggingface_hub import constants
 from pytorch_lightning.plugins.io import CheckpointIO
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
 
 from myosotis.errors import DataError
 from myosotis.nn import ClassifierConfig
@@ -62,7 +63,7 @@ class FolderCheckpoints(CheckpointIO):
         text = json.dumps(self._config.to_dict(), sort_keys=True, indent=2) + "\n"
         contents = {
             constants.CONFIG_NAME: text.encode(),
-            constants.SAFETENSORS_SINGLE_FILE: save(weights, metadata={"format": "pt"}),
+            constants.SAFETENSORS_SINGLE_FILE: _packed(weights),
         }
         if "optimizer_states" in checkpoint:
             rest = {key: value for key, value in checkpoint.items() if key != "state_dict"}
@@ -86,7 +87,7 @@ class FolderCheckpoints(CheckpointIO):
             checkpoint: dict[str, Any] = torch.load(
                 folder / _TRAINING, map_location="cpu", weights_only=True
             )
-            weights = load_file(folder / constants.SAFETENSORS_SINGLE_FILE)
+            weights = _unpacked(folder / constants.SAFETENSORS_SINGLE_FILE)
         except _DAMAGE as error:
             raise DataError(f"the checkpoint {folder} is damaged: {error}") from error
         checkpoint["state_dict"] = {PREFIX + name: tensor for name, tensor in weights.items()}
@@ -95,3 +96,28 @@ class FolderCheckpoints(CheckpointIO):
     def remove_checkpoint(self, path: str | Path) -> None:
         """Lightning's own checkpointing, which would remove some, is not in use."""
         raise NotImplementedError
+
+
+def _packed(weights: dict[str, Tensor]) -> bytes:
+    """As safetensors, in which a tensor with several names has one; the metadata has the others.
+
+    That is how safetensors itself saves the weights of a module.
+    """
+    names: dict[int, str] = {}
+    metadata = {"format": "pt"}
+    for name, tensor in weights.items():
+        first = names.setdefault(tensor.data_ptr(), name) if tensor.numel() else name
+        if first != name:
+            metadata[name] = first
+    kept = {name: tensor for name, tensor in weights.items() if name not in metadata}
+    return save(kept, metadata=metadata)
+
+
+def _unpacked(file: Path) -> dict[str, Tensor]:
+    """The weights of `_packed`, by all their names."""
+    with safe_open(file, framework="pt") as content:
+        weights = {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118
+        for name, first in content.metadata().items():
+            if first in weights:
+                weights[name] = weights[first]
+    return weights

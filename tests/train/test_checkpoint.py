@@ -7,14 +7,15 @@ from myosotis.nn import Classifier, ClassifierConfig
 from myosotis.train.checkpoint import PREFIX, FolderCheckpoints
 
 CONFIG = ClassifierConfig(2, Tree.star(3), channels=1, dim=4, depth=1, norm="batch")
+TIED = ClassifierConfig(2, Tree.star(3), channels=1, dim=4, depth=3, tie_blocks=True)
 
 
-@pytest.fixture
-def saved(tmp_path):
-    model = Classifier(CONFIG)
+@pytest.fixture(params=[CONFIG, TIED], ids=["blocks", "tied blocks"])
+def saved(request, tmp_path):
+    model = Classifier(request.param)
     weights = {PREFIX + name: tensor for name, tensor in model.state_dict().items()}
     checkpoint = {"state_dict": weights, "optimizer_states": [{"m": torch.ones(3)}], "epoch": 2}
-    FolderCheckpoints(CONFIG).save_checkpoint(checkpoint, tmp_path / "last")
+    FolderCheckpoints(request.param).save_checkpoint(checkpoint, tmp_path / "last")
     return model, checkpoint, tmp_path / "last"
 
 
@@ -22,6 +23,7 @@ def test_it_is_read_back_as_it_was(saved):
     _, checkpoint, folder = saved
     found = FolderCheckpoints(CONFIG).load_checkpoint(folder)
     assert found.keys() == checkpoint.keys()
+    assert found["state_dict"].keys() == checkpoint["state_dict"].keys()
     assert found["epoch"] == 2
     assert torch.equal(found["optimizer_states"][0]["m"], torch.ones(3))
     for name, tensor in checkpoint["state_dict"].items():
@@ -33,7 +35,7 @@ def test_the_model_is_in_the_layout_of_from_pretrained(saved):
     loaded = Classifier.from_pretrained(folder)
     x = torch.randn(5, 3, 1)
     assert torch.equal(loaded(x), model.eval()(x))
-    assert loaded.config == CONFIG
+    assert loaded.config == model.config
 
 
 def test_a_missing_checkpoint(tmp_path):

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from myosotis.nn.kernels import LANES
 
-__all__ = ["Vector", "over_vectors"]
+__all__ = ["Register", "Vector", "over_vectors"]
 
 _BYTES = 4
 _INDEX, _WHOLE = ir.IntType(64), ir.IntType(32)
@@ -43,6 +43,11 @@ class Vector:
         """first, first + 1, …, a number of the generated code being the first."""
         steps = cls(builder, ir.Constant(_WHOLES, list(range(LANES))))
         return cls.repeated(builder, first) + steps
+
+    @classmethod
+    def zero(cls, builder: Any) -> "Vector":
+        """Zero in all lanes."""
+        return cls(builder, ir.Constant(_REALS, [0.0] * LANES))
 
     @classmethod
     def load(cls, builder: Any, address: Any) -> "Vector":
@@ -110,11 +115,27 @@ class Vector:
             value = self._builder.select(outside, end, value)
         return self._new(value)
 
-    def where_at_least(self, threshold: "Vector", otherwise_zero: "Vector") -> "Vector":
-        """The lanes of a real vector whose whole numbers here reach a threshold, others zero."""
+    def kept_from(self, threshold: "Vector", reals: "Vector") -> "Vector":
+        """The lanes of `reals` where the whole numbers here reach a threshold; zero elsewhere."""
         reached = self._builder.icmp_unsigned(">=", self._value, threshold._value)
         zero = ir.Constant(_REALS, [0.0] * LANES)
-        return self._new(self._builder.select(reached, otherwise_zero._value, zero))
+        return self._new(self._builder.select(reached, reals._value, zero))
+
+    def total(self) -> Any:
+        """The sum of the lanes, pairwise, as one number of the generated code."""
+        lanes = self._value
+        while lanes.type.count > 1:
+            half = lanes.type.count // 2
+            parts = [
+                self._builder.shuffle_vector(
+                    lanes,
+                    lanes,
+                    ir.Constant(ir.VectorType(_WHOLE, half), list(range(start, start + half))),
+                )
+                for start in (0, half)
+            ]
+            lanes = self._builder.fadd(*parts)
+        return self._builder.extract_element(lanes, _WHOLE(0))
 
     def as_bits(self) -> "Vector":
         """The bits of real numbers as whole ones."""
@@ -123,6 +144,27 @@ class Vector:
     def as_real(self) -> "Vector":
         """Whole numbers as the real ones with the same bits."""
         return self._new(self._builder.bitcast(self._value, _REALS))
+
+
+class Register:
+    """A vector that changes in the course of a loop; `now` is its value at this point of the code.
+
+    Args:
+        first: its value when the code gets here.
+    """
+
+    def __init__(self, first: Vector) -> None:
+        self._builder = first._builder
+        self._place = cgutils.alloca_once_value(self._builder, first._value)
+
+    @property
+    def now(self) -> Vector:
+        """The vector."""
+        return Vector(self._builder, self._builder.load(self._place))
+
+    @now.setter
+    def now(self, vector: Vector) -> None:
+        self._builder.store(vector._value, self._place)
 
 
 Formula = Callable[..., tuple[Vector, ...]]
@@ -141,7 +183,7 @@ def over_vectors(formula: Formula) -> Any:
     def typed(
         typingctx: Any,
         outputs: Any,
-        sums: Any,
+        added: Any,
         inputs: Any,
         columns: Any,
         settings: Any,
@@ -154,9 +196,9 @@ def over_vectors(formula: Formula) -> Any:
             constants = [Vector.repeated(builder, number) for number in given]
             step = _INDEX(LANES)
             with cgutils.for_range_slice(builder, _INDEX(0), width, step, intp=_INDEX) as (j, _):
-                here = [_at(builder, address, j) for address in along]
-                fixed = [Vector.load(builder, address) for address in here]
-                totals = [_Total(builder, _at(builder, address, j)) for address in into]
+                fixed = [Vector.load(builder, _at(builder, address, j)) for address in along]
+                totals = [_at(builder, address, j) for address in into]
+                sums = [Register(Vector.load(builder, address)) for address in totals]
                 with cgutils.for_range(builder, rows, intp=_INDEX) as loop:
                     i = builder.add(builder.mul(loop.index, width), j)
                     vectors = [Vector.load(builder, _at(builder, address, i)) for address in of]
@@ -164,34 +206,16 @@ def over_vectors(formula: Formula) -> Any:
                     results = formula(*vectors, *fixed, *constants, place)
                     for address, result in zip(to, results[: len(to)], strict=True):
                         result.store(_at(builder, address, i))
-                    for total, result in zip(totals, results[len(to) :], strict=True):
-                        total.add(result)
-                for total in totals:
-                    total.store()
+                    for total, result in zip(sums, results[len(to) :], strict=True):
+                        total.now = total.now + result
+                for total, address in zip(sums, totals, strict=True):
+                    total.now.store(address)
             return context.get_dummy_value()
 
-        return types.void(outputs, sums, inputs, columns, settings, shape), codegen
+        return types.void(outputs, added, inputs, columns, settings, shape), codegen
 
     typed.__name__ = typed.__qualname__ = formula.__name__
     return intrinsic(typed)
-
-
-class _Total:
-    """A sum that stays in a register until all rows have been added."""
-
-    def __init__(self, builder: Any, address: Any) -> None:
-        self._builder, self._address = builder, address
-        first = Vector.load(builder, address)
-        self._place = cgutils.alloca_once_value(builder, first._value)
-
-    def _sum(self) -> Vector:
-        return Vector(self._builder, self._builder.load(self._place))
-
-    def add(self, more: Vector) -> None:
-        self._builder.store((self._sum() + more)._value, self._place)
-
-    def store(self) -> None:
-        self._sum().store(self._address)
 
 
 def _at(builder: Any, address: Any, number: Any) -> Any:

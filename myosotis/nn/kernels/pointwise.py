@@ -55,7 +55,7 @@ def _dropout(seed: Vector, threshold: Vector, factor: Vector, start: Vector, i: 
     h = ((start + i) * _FIRST_MIXER) ^ seed
     for bits, mixer in _MIXERS:
         h = (h ^ (h >> bits)) * mixer
-    return (h ^ (h >> 16)).where_at_least(threshold, factor)
+    return (h ^ (h >> 16)).kept_from(threshold, factor)
 
 
 @over_vectors

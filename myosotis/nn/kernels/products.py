@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 
 from myosotis.linalg.kernels.rows import fetch
 from myosotis.nn.kernels import LANES
+from myosotis.nn.kernels.lanes import Register, Vector
 
 __all__ = ["add_product", "inner_product", "product"]
 
@@ -20,7 +21,6 @@ _BYTES = 4
 # one takes.
 _PANELS = ((4, 4), (2, 8), (1, 8))
 _REAL, _INDEX = ir.FloatType(), ir.IntType(64)
-_VECTOR = ir.VectorType(_REAL, LANES)
 
 
 @intrinsic
@@ -50,20 +50,12 @@ def inner_product(typingctx: Any, left: Any, right: Any, n: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         left, right, n = args
-        total = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+        total = Register(Vector.zero(builder))
         with cgutils.for_range_slice(builder, _INDEX(0), n, _INDEX(LANES), intp=_INDEX) as (j, _):
             shift = builder.mul(j, _INDEX(_BYTES))
-            a, b = (_load(builder, builder.add(t, shift), _VECTOR) for t in (left, right))
-            builder.store(_multiply_add(builder, a, b, builder.load(total)), total)
-        lanes = builder.load(total)
-        while lanes.type.count > 1:
-            half = lanes.type.count // 2
-            parts = [
-                builder.shuffle_vector(lanes, lanes, _indices(range(start, start + half)))
-                for start in (0, half)
-            ]
-            lanes = builder.fadd(*parts)
-        return builder.extract_element(lanes, ir.IntType(32)(0))
+            a, b = (Vector.load(builder, builder.add(t, shift)) for t in (left, right))
+            total.now = a.times_plus(b, total.now)
+        return total.now.total()
 
     return types.float32(left, right, n), codegen
 
@@ -118,12 +110,8 @@ def _panel(
     targets = [
         [_along(builder, out, [(row[r], out_step)], v) for v in range(vectors)] for r in range(rows)
     ]
-    zero = ir.Constant(_VECTOR, [0.0] * LANES)
     sums = [
-        [
-            cgutils.alloca_once_value(builder, _load(builder, t, _VECTOR) if accumulate else zero)
-            for t in line
-        ]
+        [Register(Vector.load(builder, t) if accumulate else Vector.zero(builder)) for t in line]
         for line in targets
     ]
     fetches = [
@@ -134,18 +122,20 @@ def _panel(
         for address, share in fetches:
             fetch(builder, _along(builder, address, [(loop.index, share)], 0))
         values = [
-            _load(builder, _along(builder, right, [(loop.index, right_step)], v), _VECTOR)
+            Vector.load(builder, _along(builder, right, [(loop.index, right_step)], v))
             for v in range(vectors)
         ]
         for r in range(rows):
             place = _along(builder, left_address, [(row[r], m_step), (loop.index, k_step)], 0)
-            factor = _spread(builder, _load(builder, place, _REAL))
+            number = builder.load(
+                builder.inttoptr(place, _REAL.as_pointer()), align=_BYTES, typ=_REAL
+            )
+            factor = Vector.repeated(builder, number)
             for total, value in zip(sums[r], values, strict=True):
-                builder.store(_multiply_add(builder, factor, value, builder.load(total)), total)
+                total.now = factor.times_plus(value, total.now)
     for line, totals in zip(targets, sums, strict=True):
         for target, total in zip(line, totals, strict=True):
-            pointer = builder.inttoptr(target, _VECTOR.as_pointer())
-            builder.store(builder.load(total), pointer, align=_BYTES)
+            total.now.store(target)
 
 
 def _share(builder: Any, step: Any, rows: int, k: Any) -> Any:
@@ -158,24 +148,3 @@ def _along(builder: Any, address: Any, steps: list[tuple[Any, Any]], vector: int
     for count, step in steps:
         address = builder.add(address, builder.mul(count, step))
     return builder.add(address, _INDEX(vector * LANES * _BYTES))
-
-
-def _load(builder: Any, address: Any, kind: Any) -> Any:
-    return builder.load(builder.inttoptr(address, kind.as_pointer()), align=_BYTES, typ=kind)
-
-
-def _spread(builder: Any, number: Any) -> Any:
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
-    one = builder.insert_element(undefined, number, ir.IntType(32)(0))
-    return builder.shuffle_vector(one, undefined, _indices([0] * LANES))
-
-
-def _indices(order: Any) -> Any:
-    numbers = list(order)
-    return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
-
-
-def _multiply_add(builder: Any, factor: Any, value: Any, total: Any) -> Any:
-    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f32")
-    return builder.call(function, [factor, value, total])
