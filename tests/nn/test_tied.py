@@ -47,6 +47,7 @@ def test_saved_compiled_and_portable_it_is_the_same(norm: str, tmp_path: Path) -
     assert loaded.blocks[2].mixer is loaded.blocks[0].mixer
     assert torch.equal(loaded(x), logits)
     assert relative_error(portable(model)(x), logits) < 1e-5
+    torch.compiler.reset()  # torch compiles the same code for a few models only
     compiled = torch.compile(model, backend="eager", fullgraph=True)
     assert relative_error(compiled(x), logits) < 1e-5
 
