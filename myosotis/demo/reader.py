@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from myosotis.data.arrays import ArraySplit, Scale
 from myosotis.data.layout import ImageLayout
@@ -14,7 +14,7 @@ from myosotis.demo.drawing import SIDE
 from myosotis.demo.sweeps import Sweeps, as_image, layer_sweeps
 from myosotis.errors import ConfigError
 from myosotis.nn import Classifier, Myo
-from myosotis.nn.influence import influence
+from myosotis.nn.influence import influence, layers_on_the_whole_tree, recorded_calls
 from myosotis.nn.shift import moved_nodes
 from myosotis.tree import Tree
 
@@ -116,9 +116,7 @@ class DigitReader:
     @property
     def layers(self) -> list[Myo]:
         """The Myo layer of each block that works on the whole tree."""
-        config, blocks = self.model.config, self.model.blocks
-        whole = [block for i, block in enumerate(blocks) if config.climbs_before(i) == 0]
-        return [m for block in whole for m in block.modules() if isinstance(m, Myo)]
+        return layers_on_the_whole_tree(self.model)
 
     @torch.no_grad()
     def probabilities(self, image: NDArray[np.uint8]) -> NDArray[np.float64]:
@@ -151,11 +149,14 @@ class DigitReader:
         mean = weights[:, 0].double().mean((0, 1)).numpy()
         return _inside(mean[self.tree.leaves])
 
+    @torch.no_grad()
     def sweeps(self, image: NDArray[np.uint8], block: int, head: int) -> Sweeps:
         """Messages and solutions of one head of one block, both counted from 0."""
         layer, shift = self.layers[block], self.model.config.shift_of(block)
-        features = _features(self.model, layer, _inputs(image))
-        sweeps = layer_sweeps(layer, self.tree, features, head)
+        with recorded_calls(self.layers) as calls:
+            self.model(_inputs(image))
+        features, _ = calls[block]
+        sweeps = layer_sweeps(layer, self.tree, features[0], head)
         if shift == 0:
             return sweeps
         back = moved_nodes(self.tree, shift, 0).numpy()  # each cell where it is in the image
@@ -173,19 +174,3 @@ def _inside(leaves: NDArray[np.float64]) -> NDArray[np.float64]:
     """Values of the leaves as an image without the border."""
     inside = slice(_BORDER, _BORDER + SIDE)
     return as_image(leaves)[inside, inside]
-
-
-@torch.no_grad()
-def _features(model: Classifier, layer: Myo, inputs: Tensor) -> Tensor:
-    """(L, dim), what enters a layer when the model sees one example."""
-    found: list[Tensor] = []
-
-    def record(_: nn.Module, arguments: tuple[Tensor, ...]) -> None:
-        found.append(arguments[0][0])
-
-    handle = layer.register_forward_pre_hook(record)
-    try:
-        model(inputs)
-    finally:
-        handle.remove()
-    return found[0]

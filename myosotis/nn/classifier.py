@@ -153,7 +153,8 @@ class Classifier(
         for place, block in enumerate(self.blocks):
             if self.config.climbs_before(place) > climbed:
                 x, tree, alive = self._climb(climbed, x, tree, alive)
-                mask = None if alive is None else alive.index_select(1, leaf_nodes(tree))
+                if alive is not None:
+                    mask = alive.index_select(1, leaf_nodes(tree).to(alive.device))
                 climbed += 1
             before, shift = shift, self.config.shift_of(place)
             x = move(x, tree, before, shift, climbed)

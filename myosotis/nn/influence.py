@@ -16,7 +16,7 @@ from myosotis.nn.myo import Myo
 from myosotis.nn.shift import moved_nodes
 from myosotis.tree import Tree
 
-__all__ = ["influence", "layer_influence"]
+__all__ = ["influence", "layer_influence", "layers_on_the_whole_tree", "recorded_calls"]
 
 
 @torch.no_grad()
@@ -103,13 +103,7 @@ def influence(
         >>> influence(Classifier(config), torch.randn(5, 16, 1), node=20).shape
         torch.Size([2, 5, 3, 21])
     """
-    layers = [
-        module
-        for place, block in enumerate(model.blocks)
-        if model.config.climbs_before(place) == 0
-        for module in block.modules()
-        if isinstance(module, Myo)
-    ]
+    layers = layers_on_the_whole_tree(model)
     if not layers:
         raise ConfigError(
             f"the mixer {model.config.mixer!r} solves no system: only myo and chain-myo know "
@@ -117,7 +111,7 @@ def influence(
         )
     if mask is not None and not model.over_nodes:
         raise ConfigError("on a chain the mask cuts paths: give one example without its padding")
-    with _recorded_calls(layers) as calls, _evaluating(model):
+    with recorded_calls(layers) as calls, _evaluating(model):
         model(inputs, mask, tree)
     found = []
     for place, (layer, (x, used)) in enumerate(zip(layers, calls, strict=True)):
@@ -130,8 +124,26 @@ def influence(
     return torch.stack(found)
 
 
+def layers_on_the_whole_tree(model: Classifier) -> list[Myo]:
+    """The Myo layer of each block before the first climb: one and the same if blocks are tied.
+
+    Example:
+        >>> from myosotis.nn import ClassifierConfig
+        >>> config = ClassifierConfig(2, Tree.quadtree(4), channels=1, dim=8, climb_after=(3,))
+        >>> len(layers_on_the_whole_tree(Classifier(config)))
+        3
+    """
+    return [
+        module
+        for place, block in enumerate(model.blocks)
+        if model.config.climbs_before(place) == 0
+        for module in block.modules()
+        if isinstance(module, Myo)
+    ]
+
+
 @contextmanager
-def _recorded_calls(layers: list[Myo]) -> Iterator[list[tuple[Tensor, Tree]]]:
+def recorded_calls(layers: list[Myo]) -> Iterator[list[tuple[Tensor, Tree]]]:
     """Collects the features and the tree that each layer is called with, in the order of calls."""
     calls: list[tuple[Tensor, Tree]] = []
 

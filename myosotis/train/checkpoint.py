@@ -116,7 +116,8 @@ def _packed(weights: dict[str, Tensor]) -> bytes:
 def _unpacked(file: Path) -> dict[str, Tensor]:
     """The weights of `_packed`, by all their names."""
     with safe_open(file, framework="pt") as content:
-        weights = {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118
+        names = content.keys()  # a file, not a dictionary: it cannot be iterated over itself
+        weights = {name: content.get_tensor(name) for name in names}
         for name, first in content.metadata().items():
             if first in weights:
                 weights[name] = weights[first]

@@ -140,6 +140,17 @@ def test_blocks_above_the_pixels_are_left_out_and_moved_ones_moved_back(
     assert reader.weights_at_root(image).shape == (28, 28)
 
 
+def test_a_block_that_is_applied_twice_has_two_sweeps(image: NDArray[np.uint8]) -> None:
+    torch.manual_seed(0)
+    settings = {"channels": 1, "dim": 8, "depth": 2, "heads": 4}
+    tied = Classifier(ClassifierConfig(10, Tree.quadtree(32), tie_blocks=True, **settings)).eval()
+    other = Classifier(ClassifierConfig(10, Tree.quadtree(32), **settings)).eval()
+    other.load_state_dict(tied.state_dict())
+    for block in (0, 1):
+        found, expected = (DigitReader(m).sweeps(image, block, head=0) for m in (tied, other))
+        assert np.allclose(found.solutions, expected.solutions, rtol=1e-4, atol=1e-5)
+
+
 def test_saved_models_and_runs(tmp_path: Path, image: NDArray[np.uint8]) -> None:
     model = small_model()
     model.save_pretrained(tmp_path / "model")
