@@ -12,7 +12,7 @@ from numba.core import cgutils
 
 __all__ = ["LANES", "Kind", "Row"]
 
-LANES = 16  # numbers handled at once: one or two vector registers of any machine
+LANES = 16  # numbers handled at once: one or two vector registers of most machines
 
 
 class Kind(NamedTuple):
@@ -24,7 +24,7 @@ class Kind(NamedTuple):
 
 
 class Row:
-    """Emits the loops: vectors of `LANES` numbers, then what remains one by one."""
+    """Emits the loops: vectors of many numbers, then of few, then what remains one by one."""
 
     def __init__(self, context: Any, builder: Any, dtype: Any, kind: Kind) -> None:
         self.builder, self.kind = builder, kind
@@ -36,11 +36,15 @@ class Row:
         self.bytes = self.parts * context.get_abi_sizeof(self.real)
 
     def loop(
-        self, n: Any, step: Callable[[Any, int], None], widths: tuple[int, ...] = (LANES, 1)
+        self, n: Any, step: Callable[[Any, int], None], widths: tuple[int, ...] | None = None
     ) -> None:
-        """Call step(i, lanes) for i up to n, always with the largest of the widths that fits."""
+        """Call step(i, lanes) for i up to n, always with the largest of the widths that fits.
+
+        If no widths are given: `LANES` real numbers, more would not stay in 16 registers; then four
+        numbers, of which the short rows of small models consist; then one.
+        """
         first = self.index(0)
-        for lanes in widths:
+        for lanes in widths or (LANES // self.parts, 4, 1):
             last = self.builder.and_(n, self.index(-lanes))  # widths are powers of two
             with cgutils.for_range_slice(
                 self.builder, first, last, self.index(lanes), intp=self.index
@@ -60,7 +64,7 @@ class Row:
                 total = self.accumulate(total, self.product(c, v, sign, vector))
             self.store(total, out, i, lanes)
 
-        self.loop(n, step, (LANES, 4, 1) if self.kind.spread else (LANES, 1))
+        self.loop(n, step)
 
     def invert(self, n: Any, out: Any, pivot: Any, products: list[Any]) -> Any:
         """out = 1/pivot and −coefficient · out for each product; whether a pivot was zero."""
@@ -87,7 +91,7 @@ class Row:
 
     def store(self, value: Any, address: Any, i: Any, lanes: int) -> None:
         """Write numbers i, i+1, … of the range at `address`."""
-        stream = self.kind.stream and lanes == LANES  # what remains need not be aligned
+        stream = self.kind.stream and lanes * self.bytes % 64 == 0  # what remains is not aligned
         pointer = self.pointer(address, i, value.type)
         store = self.builder.store(value, pointer, align=64 if stream else 4)
         if stream:

@@ -6,6 +6,7 @@ A matrix is given by its address and the bytes from one row to the next. Its ent
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -18,8 +19,10 @@ __all__ = ["add_product", "inner_product", "product"]
 
 _BYTES = 4
 # Vectors and rows of the result that are held in registers at once: as many sums as hide how long
-# one takes.
-_PANELS = ((4, 4), (2, 8), (1, 8))
+# one takes, and no more than there are registers. AVX-512 has 32, each for a whole vector; AVX2 has
+# 16 for half a vector each, NEON 32 for a quarter.
+_WIDE = get_host_cpu_features().get("avx512f", False)
+_PANELS = ((4, 4), (2, 8), (1, 8)) if _WIDE else ((1, 6),)
 _REAL, _INDEX = ir.FloatType(), ir.IntType(64)
 
 
@@ -69,8 +72,10 @@ def _codegen(accumulate: bool) -> Any:
         def columns(start: Any, vectors: int, together: int) -> None:
             shift = builder.mul(start, _INDEX(_BYTES))
             panels = [(builder.add(address, shift), step) for address, step in (out, right)]
-            middle = builder.and_(m, _INDEX(-together))
-            for rows, first, last in ((together, _INDEX(0), middle), (1, middle, m)):
+            last = _INDEX(0)
+            for rows in sorted({together, 4, 1}, reverse=True):
+                first = last
+                last = builder.sub(m, builder.urem(builder.sub(m, first), _INDEX(rows)))
                 with cgutils.for_range_slice(builder, first, last, _INDEX(rows), intp=_INDEX) as (
                     i,
                     _,
