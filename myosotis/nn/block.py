@@ -10,6 +10,7 @@ from myosotis.linalg.ops import traced
 from myosotis.nn.config import ClassifierConfig
 from myosotis.nn.fused import Dropout, enter, leave
 from myosotis.nn.kernels import LANES
+from myosotis.nn.mask import silence
 from myosotis.nn.myo import Myo
 from myosotis.tree import Tree
 
@@ -68,19 +69,20 @@ class Block(nn.Module):
             alive: bool (batch, n), the positions that count for batch norm; all if None.
             tree: the tree of a `Myo`.
         """
-        if tree is not None and alive is None and self._can_fuse(x):
-            return self._fused(x, tree)
+        if tree is not None and self._can_fuse(x, alive):
+            return self._fused(x, tree, alive)
         y = self._normed(x, alive) if self.prenorm else x
         y = self.gate(nn.functional.silu(mix(self.mixer, y)))
         y = drop_path(self.dropout(y), self.drop, self.training)
         return x + y if self.prenorm else self._normed(x + y, alive)
 
-    def _can_fuse(self, x: Tensor) -> bool:
+    def _can_fuse(self, x: Tensor, alive: Tensor | None) -> bool:
         """Whether `myosotis.nn.fused` does what this block would, and nothing else looks inside."""
         mixer = self.mixer
         return (
             isinstance(mixer, Myo)
             and mixer.mesh is None
+            and (alive is None or self._can_silence(mixer))
             and isinstance(self.gate, Gate)
             and self.prenorm
             and not (self.training and self.drop)
@@ -97,12 +99,18 @@ class Block(nn.Module):
             and not any(m._forward_hooks or m._forward_pre_hooks for m in self.modules())
         )
 
-    def _fused(self, x: Tensor, tree: Tree) -> Tensor:
+    def _can_silence(self, mixer: Myo) -> bool:
+        """Whether nodes that are not there neither count in the norm nor need their edges cut."""
+        counts = self.training and not isinstance(self.norm, nn.LayerNorm)
+        return mixer.coefficients.silence_is_absence and not counts
+
+    def _fused(self, x: Tensor, tree: Tree, alive: Tensor | None) -> Tensor:
         mixer, gate = self.mixer, self.gate
         assert isinstance(mixer, Myo)
         assert isinstance(gate, Gate)
         x, n, u = enter(x, self.norm, mixer.project_in.weight)
-        s = mixer.solve(u, n, tree)
+        n, u = silence(n, alive), silence(u, alive)
+        s = silence(mixer.solve(u, n, tree), alive)
         dropout = Dropout.draw(self.dropout.p if self.training else 0.0)
         return leave(x, n, s, mixer.skip, mixer.project_out.weight, gate.linear, dropout)
 

@@ -42,9 +42,9 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[Tree]:
     trees: list[Tree] = []
     original = Block._fused
 
-    def noted(self: Block, x: Tensor, tree: Tree) -> Tensor:
+    def noted(self: Block, x: Tensor, tree: Tree, alive: Tensor | None) -> Tensor:
         trees.append(tree)
-        return original(self, x, tree)
+        return original(self, x, tree, alive)
 
     monkeypatch.setattr(Block, "_fused", noted)
     return trees
@@ -186,6 +186,27 @@ def test_evaluation_uses_running_averages_and_no_dropout() -> None:
     torch.testing.assert_close(fused(x), plain(x))  # with gradients: not fused
 
 
+@pytest.mark.parametrize("selective", [False, True])
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+def test_padding_is_not_there(norm: str, selective: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"selective": selective}
+    fused, plain = pair(Tree.quadtree(4), dim=16, heads=8, norm=norm, mixer_options=options)
+    noted = used(monkeypatch)
+    x = torch.randn(3, 16, 2, requires_grad=True)
+    mask = torch.arange(16) < torch.tensor([[16], [5], [1]])
+    if norm == "layer":  # batch norm in training counts the nodes that are there
+        ours, theirs = (model(x, mask) for model in (fused, plain))
+        torch.testing.assert_close(ours, theirs)
+        gradients = [
+            list(torch.autograd.grad(y.square().sum(), [x, *model.parameters()]))
+            for y, model in ((ours, fused), (theirs, plain))
+        ]
+        assert_same(*gradients)
+    with torch.no_grad():
+        torch.testing.assert_close(fused.eval()(x, mask), plain.eval()(x, mask))
+    assert len(noted) == (4 if norm == "layer" else 2)
+
+
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 def test_blocks_that_something_watches_or_transforms_are_not_fused(
     monkeypatch: pytest.MonkeyPatch,
@@ -201,7 +222,9 @@ def test_blocks_that_something_watches_or_transforms_are_not_fused(
         model(x)
     torch.func.jvp(model, (x,), (x,))
     torch.func.vmap(lambda one: model(one.unsqueeze(0)))(x)
-    model(x, mask=torch.ones(2, 16, dtype=torch.bool))
+    padded = torch.ones(2, 16, dtype=torch.bool)
+    pair(tree, dim=16, heads=8, norm="batch")[0](x, mask=padded)
+    pair(tree, dim=16, heads=8, mixer_options={"parametrization": "spectral"})[0](x, mask=padded)
     odd, _ = pair(tree, dim=12, heads=6)
     odd(x)
     assert not noted
