@@ -21,8 +21,8 @@ _BYTES = 4
 # Vectors and rows of the result that are held in registers at once: as many sums as hide how long
 # one takes, and no more than there are registers. AVX-512 has 32, each for a whole vector; AVX2 has
 # 16 for half a vector each, NEON 32 for a quarter.
-_WIDE = get_host_cpu_features().get("avx512f", False)
-_PANELS = ((4, 4), (2, 8), (1, 8)) if _WIDE else ((1, 6),)
+WIDE_PANELS, NARROW_PANELS = ((4, 4), (2, 8), (1, 8)), ((1, 6),)
+PANELS = WIDE_PANELS if get_host_cpu_features().get("avx512f", False) else NARROW_PANELS
 _REAL, _INDEX = ir.FloatType(), ir.IntType(64)
 
 
@@ -83,7 +83,7 @@ def _codegen(accumulate: bool) -> Any:
                     _panel(builder, panels, left, ahead, (i, rows), k, vectors, accumulate)
 
         first = _INDEX(0)
-        for vectors, together in _PANELS:
+        for vectors, together in PANELS:
             width = vectors * LANES
             last = builder.and_(n, _INDEX(-width))  # widths are powers of two
             with cgutils.for_range_slice(builder, first, last, _INDEX(width), intp=_INDEX) as (
