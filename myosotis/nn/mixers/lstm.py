@@ -59,7 +59,9 @@ class LSTM(SequenceMixer):
             if mask is not None:
                 masked = ~mask.gather(1, order)
                 order = order.gather(1, masked.int().argsort(dim=1, stable=True))
-            state, _ = lstm(_take(x, order))
+            # Not every processor has a recurrence in bfloat16, which autocast would call.
+            with torch.autocast("cpu", enabled=False):
+                state, _ = lstm(_take(x, order).to(self.output.weight.dtype))
             states.append(_take(state, order.argsort(dim=1)))
         mixed: Tensor = self.output(torch.cat(states, dim=-1))
         return mixed
