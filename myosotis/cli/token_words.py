@@ -33,7 +33,7 @@ def token_words(task: Task, tokens: Sequence[int], data_dir: Path | None) -> lis
     """
     if task.name == "imdb":
         return [chr(token) if token < 128 else "\ufffd" for token in tokens]
-    if task.name in ("listops", "listops-tree"):
+    if task.name in ("listops", "listops-chain", "listops-tree"):
         return [as_text(np.array([token], dtype=np.uint8)) for token in tokens]
     if task.name in ("sst", "sst-binary"):
         words = _sst_words(data_folder(data_dir))

@@ -1,4 +1,4 @@
-"""The tasks `listops` and `listops-tree`: what is the value of an expression?
+"""The tasks `listops`, `listops-chain` and `listops-tree`: what is the value of an expression?
 
 Files of the Long Range Arena or of the original data are read if they are in the folder
 `listops` of the data folder. Otherwise expressions are generated into it on first use.
@@ -6,7 +6,7 @@ Files of the Long Range Arena or of the original data are read if they are in th
 
 import hashlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from myosotis.data.task import DataFile, Provenance, Task
 from myosotis.errors import DataError
 from myosotis.tree import Tree
 
-__all__ = ["generated_listops", "load_listops", "load_listops_tree"]
+__all__ = ["generated_listops", "load_listops", "load_listops_chain", "load_listops_tree"]
 
 LEAVES = 2048
 LONGEST = 2000
@@ -80,6 +80,23 @@ def load_listops(root: Path, *, branching: int = 2) -> Task:
 
 
 @register(
+    "listops-chain",
+    summary="nested lists of digits as chains of tokens, each of its own length, ten classes",
+    origin="generated",
+    folder=_FOLDER,
+)
+def load_listops_chain(root: Path) -> Task:
+    """Make the task `listops-chain`: the tokens of `listops`, each hanging on the next one.
+
+    Nothing is padded. The label of a `]` is the value of its list; other tokens have none.
+
+    Raises:
+        DataError: if a file cannot be read or written.
+    """
+    return _forest_task("listops-chain", root, _chain_split)
+
+
+@register(
     "listops-tree",
     summary="nested lists of digits on each expression's own tree, ten classes",
     origin="generated",
@@ -93,15 +110,19 @@ def load_listops_tree(root: Path) -> Task:
     Raises:
         DataError: if a file cannot be read or written.
     """
+    return _forest_task("listops-tree", root, _tree_split)
+
+
+def _forest_task(name: str, root: Path, make: Callable[[Corpus], ForestSplit]) -> Task:
     found = _read_files(root)
     if found is None:
         examples, provenance = generated_listops(root)
-        corpora = {name: part.corpus() for name, part in examples.items()}
+        corpora = {part: rows.corpus() for part, rows in examples.items()}
     else:
         corpora, provenance = found
-    splits = {name: _forest_split(corpus) for name, corpus in corpora.items()}
+    splits = {part: make(corpus) for part, corpus in corpora.items()}
     return Task(
-        name="listops-tree",
+        name=name,
         train=splits["train"],
         validation=splits["validation"],
         test=splits["test"],
@@ -157,7 +178,26 @@ def generated_listops(
     return examples, Provenance(source, "none needed", made.files, dict(sizes))
 
 
-def _forest_split(corpus: Corpus) -> ForestSplit:
+def _chain_split(corpus: Corpus) -> ForestSplit:
+    from myosotis.data.listops_tree_kernels import list_values
+
+    last = corpus.offsets[1:] - 1
+    parents = np.arange(1, len(corpus.tokens) + 1, dtype=np.int32)
+    parents -= np.repeat(corpus.offsets[:-1].astype(np.int32), np.diff(corpus.offsets))
+    parents[last] = -1
+    node_labels = list_values(corpus.tokens, corpus.offsets)
+    node_labels[last] = corpus.labels  # also of an expression that is only a digit
+    return ForestSplit(
+        parents,
+        corpus.offsets,
+        corpus.tokens,
+        corpus.labels,
+        inputs_on="nodes",
+        node_labels=node_labels,
+    )
+
+
+def _tree_split(corpus: Corpus) -> ForestSplit:
     from myosotis.data.listops_tree_kernels import expression_trees, node_values
 
     parents, tokens, offsets = expression_trees(corpus.tokens, corpus.offsets)

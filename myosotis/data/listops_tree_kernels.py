@@ -1,4 +1,7 @@
-"""The trees of ListOps expressions, compiled: operators at inner nodes, digits at leaves."""
+"""The trees of ListOps expressions and the values in them, compiled.
+
+Operators are at inner nodes, digits at leaves.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +10,7 @@ from myosotis.compiled import kernel
 from myosotis.data.listops import CLOSE, FIRST_DIGIT, FIRST_OPERATOR
 from myosotis.data.listops_kernels import apply_operator
 
-__all__ = ["expression_trees", "node_values"]
+__all__ = ["expression_trees", "list_values", "node_values"]
 
 
 @kernel
@@ -79,3 +82,29 @@ def node_values(
             if parents[node] >= 0:
                 found[parents[node], value] += 1
     return values
+
+
+@kernel
+def list_values(tokens: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Return for every `]` of expressions laid end to end the value of its list, -1 elsewhere.
+
+    Example:
+        >>> from myosotis.data.listops import tokenize
+        >>> list_values(tokenize("[MAX 2 [MIN 4 7 ] 0 ]"), np.array([0, 8]))
+        array([-1, -1, -1, -1, -1,  4, -1,  4], dtype=int8)
+    """
+    parents, node_tokens, node_offsets = expression_trees(tokens, offsets)
+    values = node_values(parents, node_tokens, node_offsets)
+    at_end = np.full(len(tokens), -1, dtype=np.int8)
+    for expression in range(len(offsets) - 1):
+        first = node_offsets[expression]
+        node, inside = first, -1
+        for place in range(offsets[expression], offsets[expression + 1]):
+            if tokens[place] == CLOSE:
+                at_end[place] = values[first + inside]
+                inside = parents[first + inside]
+                continue
+            if tokens[place] >= FIRST_OPERATOR:
+                inside = node - first
+            node += 1
+    return at_end

@@ -23,6 +23,7 @@ from myosotis.linalg.plan import parent_tensor
 from myosotis.nn.contraction import contract, contract_pairs, uncontract
 from myosotis.nn.initial import Start
 from myosotis.nn.precision import full_precision
+from myosotis.nn.selected import add_and_contract, can_fuse
 from myosotis.nn.sharing import Layout
 from myosotis.tree import Tree
 
@@ -135,13 +136,18 @@ class Coefficients(nn.Module):
                 for name, table in tables.items()
             }
         if self.select is not None:
-            if x is None:
-                raise ShapeError("selective coefficients depend on the features: give x")
-            selected = nn.functional.linear(*full_precision(x, self.select.weight))
+            selected = self._selected(x)
             sizes = [table[0].numel() for table in tables.values()]
             for name, part in zip(tables, selected.split(sizes, dim=-1), strict=True):
                 tables[name] = tables[name] + part.unflatten(-1, tables[name].shape[1:])
         return tables
+
+    def _selected(self, x: Tensor | None) -> Tensor:
+        """What the features add to the tables, (batch, L, size of a row of all of them)."""
+        assert self.select is not None
+        if x is None:
+            raise ShapeError("selective coefficients depend on the features: give x")
+        return nn.functional.linear(*full_precision(x, self.select.weight))
 
     def _numbers(self, values: Tensor) -> Tensor:
         """(…, heads, block, block [, 2]) -> real or complex numbers (…, heads, block, block)."""
@@ -155,7 +161,11 @@ class Coefficients(nn.Module):
 
     def _by_channel(self, values: Tensor) -> Tensor:
         """(…, heads, 1, 1) -> (…, heads · rhs), for blocks of size one."""
-        return values[..., 0, 0].repeat_interleave(self.rhs, dim=-1)
+        return self._by_rhs(values[..., 0, 0])
+
+    def _by_rhs(self, values: Tensor) -> Tensor:
+        """(…, heads) -> (…, heads · rhs)."""
+        return values if self.rhs == 1 else values.repeat_interleave(self.rhs, dim=-1)
 
 
 class Factor(Coefficients):
@@ -171,8 +181,16 @@ class Factor(Coefficients):
 
     def _factors(self, values: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """a (…, heads, block, block) below one in norm, and d > 0 (…, heads, block, 1)."""
-        weight = WEIGHT_RANGE * torch.tanh(values["weight"] / WEIGHT_RANGE)
-        return self._contracted(values["coupling"]), weight.exp()
+        return self._contracted(values["coupling"]), self._positive(values["weight"])
+
+    def _positive(self, weight: Tensor) -> Tensor:
+        return (WEIGHT_RANGE * torch.tanh(weight / WEIGHT_RANGE)).exp()
+
+    def _selected_factors(self, rows: Tensor, x: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The same for the nodes, (batch, L, heads) each, in one pass through memory."""
+        coupling, weight = (t.flatten(1) for t in full_precision(*self.tables.values()))
+        a, weight = add_and_contract(self._selected(x), coupling, weight, rows)
+        return self._by_rhs(a), self._by_rhs(self._positive(weight))
 
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         a, d = self._factors(values)
@@ -194,6 +212,9 @@ class Factor(Coefficients):
         """See `Coefficients.solve`. Blocks of size one need no pivots, and tables no expansion."""
         if self.block > 1:
             return super().solve(tree, rows, u, x, edges)
+        if edges is None and self.select is not None and self.complex_heads and can_fuse(u):
+            a, d = self._selected_factors(rows, x)
+            return tree_solve_factored(tree, a, d, u.flatten(-3)).view(u.shape)
         in_place = self.select is None and edges is None
         values = self._cut(self._values(None if in_place else rows, x), edges)
         a, d = (self._by_channel(t) for t in self._factors(values))

@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from myosotis.linalg.kernels.threads import Pieces, run_on_threads
+from myosotis.linalg.kernels.threads import run_on_threads
+from myosotis.nn.pieces import arrays, row_pieces, zeros
 
 __all__ = ["Dropout", "enter", "leave"]
-
-_PIECES, _LEAST = 32, 512  # pieces that the rows are cut into, and rows of the smallest
 
 
 class Dropout(NamedTuple):
@@ -101,13 +99,13 @@ class _Enter(torch.autograd.Function):
         n, u = torch.empty_like(x), x.new_empty(len(x), len(weight))
         run_on_threads(
             enter.forward,
-            _pieces(len(x)),
-            *_arrays(x),
-            (*_arrays(mean, scale), np.float32(epsilon)),
-            _arrays(gamma, beta),
-            *_arrays(weight.t()),
+            row_pieces(len(x)),
+            *arrays(x),
+            (*arrays(mean, scale), np.float32(epsilon)),
+            arrays(gamma, beta),
+            *arrays(weight.t()),
             by_row,
-            _arrays(n, u),
+            arrays(n, u),
         )
         ctx.save_for_backward(x, gamma, beta, weight, mean, scale)
         ctx.epsilon, ctx.by_row = epsilon, by_row
@@ -122,19 +120,19 @@ class _Enter(torch.autograd.Function):
             plain = _plain_enter(x, gamma, beta, weight, ctx.epsilon, ctx.by_row)
             inputs = (x, gamma, beta, weight)
             return *torch.autograd.grad(plain, inputs, gradients, create_graph=True), *[None] * 4
-        pieces = _pieces(len(x))
+        pieces = row_pieces(len(x))
         h = torch.empty_like(x)
-        sums = _zeros(len(pieces), weight, gamma, beta)
+        sums = zeros(len(pieces), weight, gamma, beta)
         run_on_threads(
             enter.backward,
             pieces,
-            _arrays(x, *gradients),
-            (*_arrays(mean, scale), np.float32(ctx.epsilon)),
-            _arrays(gamma, beta),
-            *_arrays(weight),
+            arrays(x, *gradients),
+            (*arrays(mean, scale), np.float32(ctx.epsilon)),
+            arrays(gamma, beta),
+            *arrays(weight),
             ctx.by_row,
-            *_arrays(h),
-            _arrays(*sums),
+            *arrays(h),
+            arrays(*sums),
         )
         weight_sum, gamma_sum, beta_sum = (t.sum(0) for t in sums)
         if not ctx.by_row:
@@ -163,12 +161,12 @@ class _Leave(torch.autograd.Function):
         z, out = torch.empty_like(x), torch.empty_like(x)
         run_on_threads(
             leave.forward,
-            _pieces(len(x)),
-            _arrays(x, n, s),
-            _arrays(project.t(), gate.t()),
-            _arrays(skip, bias),
+            row_pieces(len(x)),
+            arrays(x, n, s),
+            arrays(project.t(), gate.t()),
+            arrays(skip, bias),
             dropout.arguments(),
-            _arrays(z, out),
+            arrays(z, out),
         )
         ctx.save_for_backward(n, s, skip, project, gate, bias, z)
         ctx.dropout = dropout
@@ -183,18 +181,18 @@ class _Leave(torch.autograd.Function):
             plain = _plain_leave(inputs, ctx.dropout)
             return g, *torch.autograd.grad(plain, inputs, g, create_graph=True), None
         n, s, skip, project, gate, bias = inputs
-        pieces = _pieces(len(n))
+        pieces = row_pieces(len(n))
         s_gradient, n_gradient = torch.empty_like(s), torch.empty_like(n)
-        sums = _zeros(len(pieces), project, gate, skip, bias)
+        sums = zeros(len(pieces), project, gate, skip, bias)
         run_on_threads(
             leave.backward,
             pieces,
-            _arrays(g, n, s, z),
-            _arrays(gate.t(), gate, project),
-            _arrays(skip, bias),
+            arrays(g, n, s, z),
+            arrays(gate.t(), gate, project),
+            arrays(skip, bias),
             ctx.dropout.arguments(),
-            _arrays(s_gradient, n_gradient),
-            _arrays(*sums),
+            arrays(s_gradient, n_gradient),
+            arrays(*sums),
         )
         project_sum, gate_sum, skip_sum, bias_sum = (t.sum(0) for t in sums)
         return g, n_gradient, s_gradient, skip_sum, project_sum, gate_sum, bias_sum, None
@@ -235,7 +233,7 @@ def _through_batch_norm(
     r = -p * beta_gradient / len(x) - q * mean
     out = torch.empty_like(x)
     run_on_threads(
-        enter.combine, _pieces(len(x)), _arrays(g, h, x), _arrays(p, q, r), *_arrays(out)
+        enter.combine, row_pieces(len(x)), arrays(g, h, x), arrays(p, q, r), *arrays(out)
     )
     return out
 
@@ -244,9 +242,9 @@ def _batch_moments(norm: nn.BatchNorm1d, x: Tensor) -> tuple[Tensor, Tensor]:
     """(mean, 1/√(variance + ε)) of the columns of x (rows, dim), noted in the running averages."""
     from myosotis.nn.kernels import moments
 
-    pieces = _pieces(len(x))
-    mean, squares = _zeros(len(pieces), x[0], x[0])
-    run_on_threads(moments.column_moments, pieces, *_arrays(x, mean, squares))
+    pieces = row_pieces(len(x))
+    mean, squares = zeros(len(pieces), x[0], x[0])
+    run_on_threads(moments.column_moments, pieces, *arrays(x, mean, squares))
     count = torch.from_numpy(np.diff(pieces.astype(np.int64), axis=1))
     total = (count * mean.double()).sum(0) / len(x)
     spread = squares.double() + count * (mean - total) ** 2
@@ -266,18 +264,3 @@ def _running(norm: nn.BatchNorm1d) -> tuple[Tensor, Tensor]:
     assert isinstance(mean, Tensor)
     assert isinstance(variance, Tensor)
     return mean, variance
-
-
-def _pieces(rows: int) -> Pieces:
-    """The same whatever the number of threads, and with them the order of every sum."""
-    step = max(_LEAST, -(-rows // _PIECES))
-    first = np.arange(0, rows, step, dtype=np.uint64)
-    return np.stack([first, np.minimum(first + np.uint64(step), np.uint64(rows))], axis=1)
-
-
-def _zeros(pieces: int, *like: Tensor) -> list[Tensor]:
-    return [t.new_zeros(pieces, *t.shape) for t in like]
-
-
-def _arrays(*tensors: Tensor) -> tuple[NDArray[np.float32], ...]:
-    return tuple(t.detach().contiguous().numpy() for t in tensors)

@@ -19,7 +19,9 @@ from myosotis.tree import Tree
 
 __all__ = ["Init", "Start", "start"]
 
-Init = Literal["phase", "hippo", "ssm"]
+LOCAL_RATES = 0.03, 3.0  # decay of the couplings per edge, for `local`
+
+Init = Literal["phase", "local", "hippo", "ssm"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ def start(
 
     - `phase`: a random phase (sign, orthogonal or unitary block) per row and a little decay. What
       makes siblings differ is their phase.
+    - `local`: a random phase per row and head and a decay per head, log-uniform between e^-0.03
+      and e^-3: from thirty nodes to one. For deep trees, where `phase` would add up what
+      hundreds of nodes send. Inputs are scaled so that on a chain of independent ones the solution
+      is about as large as they are.
     - `hippo`: the eigenvalues Λ of the normal part of HiPPO-LegS with log-uniform time steps Δ;
       a child in slot j of k is k − j steps away from its parent, so a = exp(ΛΔ(k − j)).
     - `ssm`: the same Λ and Δ with a = exp(ΛΔ kˡ(k − 1 − j)) for children at height l, which makes
@@ -63,7 +69,7 @@ def start(
             None.
         heads: number of heads.
         block: block size; other than 1 only for `phase`.
-        complex_heads: complex numbers; needed by `hippo` and `ssm`.
+        complex_heads: complex numbers; needed by all but `phase`.
         hippo_blocks: how many equal blocks, each with its own HiPPO matrix, the heads are cut into.
     """
     if init not in get_args(Init):
@@ -75,6 +81,8 @@ def start(
         return Start(coupling, spread, None)
     if block != 1 or not complex_heads:
         raise ConfigError(f"init={init!r} is for complex heads with block=1; use init='phase'")
+    if init == "local":
+        return _local(layout.num_rows, heads, spread)
     if init == "ssm" and layout.sharing not in ("slot", "node"):
         raise ConfigError("init='ssm' differs by level and slot: use sharing='slot' or 'node'")
     eigenvalues = torch.from_numpy(block_spectrum(2 * heads, hippo_blocks))
@@ -83,6 +91,14 @@ def start(
     steps = _steps(init, layout, tree, siblings).unsqueeze(-1)  # (rows, 1)
     coupling = torch.exp(eigenvalues * step * steps)[..., None, None]
     return Start(coupling, spread if init == "hippo" else torch.ones_like(spread), input_scale)
+
+
+def _local(rows: int, heads: int, spread: Tensor) -> Start:
+    lowest, highest = (math.log(rate) for rate in LOCAL_RATES)
+    size = torch.empty(heads, dtype=torch.float64).uniform_(lowest, highest).exp().neg().exp()
+    phase = torch.randn(rows, heads, dtype=torch.complex128).sgn()
+    # The variance of the solution on a chain with couplings a is about (1 − |a|²)⁻³.
+    return Start((phase * size)[..., None, None], spread, (1 - size**2) ** 1.5)
 
 
 def _siblings(layout: Layout, tree: Tree | None) -> Tensor:

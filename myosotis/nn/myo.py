@@ -40,7 +40,7 @@ class Myo(nn.Module):
             `level`, `tied` (same place among siblings) or `node` (none do).
         parametrization: `factor`, `dominant` or `spectral`, positive definite for all values of
             their parameters, or `free`.
-        init: `phase`, `hippo` or `ssm`; see `myosotis.nn.initial.start`.
+        init: `phase`, `local`, `hippo` or `ssm`; see `myosotis.nn.initial.start`.
         selective: let the coefficients of a node depend on its features.
         complex_heads: complex systems, twice the numbers; real ones if False.
         hippo_blocks: equal blocks that the heads are cut into for `hippo` and `ssm`.

@@ -18,7 +18,7 @@ def test_bytes_are_letters():
     assert token_words(named("imdb"), tokens, None) == ["G", "r", "\ufffd", "\ufffd", "n", "!"]
 
 
-@pytest.mark.parametrize("name", ["listops", "listops-tree"])
+@pytest.mark.parametrize("name", ["listops", "listops-chain", "listops-tree"])
 def test_expressions_are_read_back(name):
     text = "[MAX 2 9 [MIN 4 7 ] 0 ]"
     assert token_words(named(name), tokenize(text).tolist(), None) == text.split()

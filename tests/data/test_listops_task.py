@@ -1,4 +1,4 @@
-"""The two ListOps tasks, from published files and generated."""
+"""The three ListOps tasks, from published files and generated."""
 
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,12 @@ from myosotis.data.listops import (
 )
 from myosotis.data.listops_examples import Expressions
 from myosotis.data.listops_files import read_tsv
-from myosotis.data.listops_task import generated_listops, load_listops, load_listops_tree
+from myosotis.data.listops_task import (
+    generated_listops,
+    load_listops,
+    load_listops_chain,
+    load_listops_tree,
+)
 from myosotis.data.task import Batch
 from myosotis.errors import DataError
 from myosotis.tree import Tree
@@ -116,17 +121,52 @@ def test_tree_task_from_files(lra_root: Path) -> None:
     assert batch.tree == Tree([-1, 0, 0, 0, 3, 3, 0])
 
 
+def test_chain_task_from_files(lra_root: Path) -> None:
+    task = load_listops_chain(lra_root)
+    assert task.tree is None
+    assert task.inputs_on == "nodes"
+    for text, batch in zip(TEXTS, task.test.batches(1), strict=True):
+        tokens = batch.inputs[0].numpy()
+        assert as_text(tokens) == text
+        assert batch.tree == Tree([*range(1, len(tokens)), -1])
+        assert batch.labels.tolist() == [evaluate(text)]
+        assert batch.node_labels is not None
+        assert batch.node_labels[0].tolist() == closed_values(text)
+
+
+def closed_values(text: str) -> list[int]:
+    """The value of the list that each word closes, -1 if none; the last word closes all."""
+    words = text.split()
+    values = []
+    for place, word in enumerate(words):
+        opening, depth = place, word == "]"
+        while depth:
+            opening -= 1
+            depth += (words[opening] == "]") - words[opening].startswith("[")
+        ends = word == "]" or place == len(words) - 1
+        values.append(evaluate(" ".join(words[opening : place + 1])) if ends else -1)
+    return values
+
+
 @pytest.mark.usefixtures("small")
 def test_tasks_from_generated_expressions(tmp_path: Path) -> None:
     flat, trees = load_listops(tmp_path), load_listops_tree(tmp_path)
+    chains = load_listops_chain(tmp_path)
     for name, size in SIZES.items():
-        assert len(flat.split(name)) == len(trees.split(name)) == size
+        assert len(flat.split(name)) == len(trees.split(name)) == len(chains.split(name)) == size
         np.testing.assert_array_equal(flat.split(name).labels, trees.split(name).labels)
+        np.testing.assert_array_equal(flat.split(name).labels, chains.split(name).labels)
     batch = next(flat.validation.batches(7))
     assert batch.mask is not None
     for row, mask, label in zip(batch.inputs, batch.mask, batch.labels, strict=True):
         assert rewrite(as_text(row[mask].numpy())) == str(int(label))
     assert_values(next(trees.validation.batches(7)))
+    for row, mask, chain in zip(
+        batch.inputs, batch.mask, chains.validation.batches(1), strict=True
+    ):
+        assert chain.inputs[0].tolist() == row[mask].tolist()
+        assert chain.node_labels is not None
+        assert chain.node_labels[0].tolist() == closed_values(as_text(row[mask].numpy()))
 
 
 def test_generated_files_are_the_same_for_any_number_of_workers(tmp_path: Path) -> None:

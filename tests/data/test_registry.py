@@ -11,7 +11,7 @@ from myosotis.errors import ConfigError, DataError
 IMAGES = ["smnist", "zmnist", "sfashion", "zfashion"]
 IMAGES += ["scifar", "zcifar", "scifar-gray", "zcifar-gray"]
 TEXTS = ["imdb", "sst", "sst-binary"]
-GENERATED = ["listops", "listops-tree", "pathfinder", "zpathfinder", "pathx"]
+GENERATED = ["listops", "listops-chain", "listops-tree", "pathfinder", "zpathfinder", "pathx"]
 
 
 def test_every_task_of_the_design_is_listed():

@@ -204,7 +204,7 @@ def test_ssm_start_gathers_the_state_of_an_ssm_over_the_leaves_below() -> None:
     assert relative_error(root, state) < 1e-4  # couplings of one are held just below it
 
 
-@pytest.mark.parametrize("init", ["phase", "hippo", "ssm"])
+@pytest.mark.parametrize("init", ["phase", "local", "hippo", "ssm"])
 def test_every_start_is_finite_and_trains_from_there(init: str) -> None:
     tree = Tree.quadtree(4)
     made = Myo(6, tree, 4, init=init, hippo_blocks=2)
@@ -247,8 +247,9 @@ def test_every_parameter_is_real() -> None:
     [
         ({"sharing": "slots"}, "sharing is 'slots'"),
         ({"parametrization": "factored"}, "factor, dominant, spectral, free"),
-        ({"init": "hipo"}, "phase, hippo, ssm"),
+        ({"init": "hipo"}, "phase, local, hippo, ssm"),
         ({"init": "hippo", "block": 2}, "block=1"),
+        ({"init": "local", "complex_heads": False}, "complex heads"),
         ({"init": "ssm", "sharing": "tied"}, "sharing='slot'"),
         ({"heads": 0}, "heads is 0"),
         ({"tree": None}, "levels and branching"),

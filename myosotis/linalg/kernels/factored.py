@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -61,6 +62,8 @@ def gradients(
 
 def _collect(values: Tensor, rows: Tensor, table: Tensor) -> Tensor:
     """Sum the nodes of each row of the table: (*batch, L, h) -> (*batch, R, h)."""
+    if torch.equal(rows, torch.arange(table.shape[-2])):  # a row for each node
+        return values
     return table.new_zeros(table.shape).index_add_(-2, rows, values)
 
 
