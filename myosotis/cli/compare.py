@@ -160,7 +160,7 @@ def _summary(trials: Sequence[Trial]) -> dict[str, object]:
 def _table(task: str, trials: Mapping[str, Sequence[Trial]]) -> Table:
     table = Table(title=task, title_justify="left")
     table.add_column("mixer")
-    for heading in ("test %", "validation %", "samples/s", "epochs", "parameters", "memory"):
+    for heading in ("test %", "validation %", "samples/s", "steps", "parameters", "memory"):
         table.add_column(heading, justify="right")
     for name, own in trials.items():
         results = [trial.result for trial in own]
@@ -170,7 +170,7 @@ def _table(task: str, trials: Mapping[str, Sequence[Trial]]) -> Table:
             _percent([result.test_accuracy for result in results]),
             _percent([result.validation_accuracy for result in results]),
             f"{mean(result.samples_per_second for result in results):,.0f}",
-            f"{mean(result.epochs for result in results):.1f}",
+            f"{mean(result.steps for result in results):,.0f}",
             f"{results[0].parameters:,}",
             format_bytes(max(peaks)) if peaks else "?",
         )

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from myosotis.errors import ConfigError, ShapeError
 from myosotis.linalg.solve import solve_diag_on_mesh
-from myosotis.nn.coefficients import PARAMETRIZATIONS, Parametrization
 from myosotis.nn.index import row_index
 from myosotis.nn.initial import Init, start
 from myosotis.nn.mask import joined_edges, leaves_below, silence
+from myosotis.nn.parametrizations import PARAMETRIZATIONS, Parametrization
 from myosotis.nn.precision import full_precision
 from myosotis.nn.sharing import Layout, Sharing
 from myosotis.tree import Tree

@@ -1,6 +1,6 @@
 """Selective coefficients on the CPU: added to the tables and bounded in one pass through memory.
 
-The plain operations of `myosotis.nn.coefficients` are the reference, and where gradients of
+The plain operations of `myosotis.nn.parametrizations` are the reference, and where gradients of
 gradients are wanted they are what this one is differentiated through.
 """
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from myosotis.nn import Myo, coefficients
+from myosotis.nn import Myo, parametrizations
 from myosotis.nn.selected import add_and_contract
 from myosotis.tree import Tree
 from tests.cases import TREES
@@ -41,10 +41,10 @@ def test_values_and_gradients_on_every_tree(
         calls.append(1)
         return add_and_contract(*arguments)
 
-    monkeypatch.setattr(coefficients, "add_and_contract", counted)
+    monkeypatch.setattr(parametrizations, "add_and_contract", counted)
     ours, our_gradients = output_and_gradients(made, x)
     assert calls
-    monkeypatch.setattr(coefficients, "can_fuse", lambda u: False)
+    monkeypatch.setattr(parametrizations, "can_fuse", lambda u: False)
     theirs, their_gradients = output_and_gradients(made, x)
     assert len(calls) == 1
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)

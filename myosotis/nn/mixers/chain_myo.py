@@ -3,12 +3,12 @@
 import torch
 from torch import Tensor
 
-from myosotis.nn.coefficients import Parametrization
 from myosotis.nn.initial import Init
 from myosotis.nn.mixers.base import SequenceMixer
 from myosotis.nn.mixers.chain import chain
 from myosotis.nn.mixers.registry import register
 from myosotis.nn.myo import Myo
+from myosotis.nn.parametrizations import Parametrization
 
 __all__ = ["ChainMyo"]
 

@@ -1,0 +1,140 @@
+"""Parametrizations: from tables of unconstrained real numbers to tree systems and their solution.
+
+Whatever values the tables take, `factor`, `dominant` and `spectral` give a Hermitian positive
+definite system T.
+
+| name | system |
+|---|---|
+| factor | T = (I − U) D (I − U^H): any coupling a below one in norm, any weights d > 0 |
+| dominant | A = I, C = B^H, norm of B below 1/(k+1) for at most k children: diagonally dominant |
+| spectral | A = I, C = B^H, norm of B below 1/(2√k), which bounds the norm of T − I by one |
+| free | A, B and C are the tables |
+"""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from myosotis.linalg import tree_solve_factored
+from myosotis.linalg.plan import parent_tensor
+from myosotis.nn.coefficients import Coefficients
+from myosotis.nn.contraction import uncontract
+from myosotis.nn.initial import Start
+from myosotis.nn.precision import full_precision
+from myosotis.nn.selected import add_and_contract, can_fuse
+from myosotis.tree import Tree
+
+__all__ = ["PARAMETRIZATIONS", "Parametrization"]
+
+Parametrization = Literal["factor", "dominant", "spectral", "free"]
+
+WEIGHT_RANGE = 5.0  # the weights d lie between e^-5 and e^5
+
+
+class Factor(Coefficients):
+    """T = (I − U) D (I − U^H): every Hermitian positive definite tree matrix is of this form."""
+
+    silence_is_absence = True  # it sends nothing up, and what it receives goes nowhere else
+    couplings = ("coupling",)
+
+    def _initial(self, start: Start) -> dict[str, Tensor]:
+        coupling = uncontract(start.coupling * start.spread)
+        weight = torch.zeros(*coupling.shape[:-1], 1, dtype=torch.float64)
+        return {"coupling": coupling, "weight": weight}
+
+    def _factors(self, values: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """a (…, heads, block, block) below one in norm, and d > 0 (…, heads, block, 1)."""
+        return self._contracted(values["coupling"]), self._positive(values["weight"])
+
+    def _positive(self, weight: Tensor) -> Tensor:
+        return (WEIGHT_RANGE * torch.tanh(weight / WEIGHT_RANGE)).exp()
+
+    def _selected_factors(self, rows: Tensor, x: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The same for the nodes, (batch, L, heads) each, in one pass through memory."""
+        coupling, weight = (t.flatten(1) for t in full_precision(*self.tables.values()))
+        a, weight = add_and_contract(self._selected(x), coupling, weight, rows)
+        return self._by_rhs(a), self._by_rhs(self._positive(weight))
+
+    def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        a, d = self._factors(values)
+        C = -a * d.mT  # −a_v D_v
+        parent = parent_tensor(tree)[: tree.num_edges].to(a.device)
+        sent = (-C @ a.mH).narrow(-4, 0, tree.num_edges)  # a_v D_v a_v^H
+        own = torch.diag_embed(d.squeeze(-1)).to(C.dtype).expand(C.shape)  # cut edges: by example
+        A = own.index_add(-4, parent, sent)
+        return A, C.mH, C
+
+    def solve(
+        self,
+        tree: Tree,
+        rows: Tensor,
+        u: Tensor,
+        x: Tensor | None = None,
+        edges: Tensor | None = None,
+    ) -> Tensor:
+        """See `Coefficients.solve`. Blocks of size one need no pivots, and tables no expansion."""
+        if self.block > 1:
+            return super().solve(tree, rows, u, x, edges)
+        if edges is None and self.select is not None and self.complex_heads and can_fuse(u):
+            a, d = self._selected_factors(rows, x)
+            return tree_solve_factored(tree, a, d, u.flatten(-3)).view(u.shape)
+        in_place = self.select is None and edges is None
+        values = self._cut(self._values(None if in_place else rows, x), edges)
+        a, d = (self._by_channel(t) for t in self._factors(values))
+        table_rows = rows if in_place else None
+        return tree_solve_factored(tree, a, d, u.flatten(-3), rows=table_rows).view(u.shape)
+
+
+class Hermitian(Coefficients):
+    """A = I, C = B^H, the norm of B below a bound that depends on the number of children."""
+
+    couplings = ("coupling",)
+
+    def _bound(self, branching: int) -> float:
+        raise NotImplementedError
+
+    def _initial(self, start: Start) -> dict[str, Tensor]:
+        return {"coupling": uncontract(start.coupling)}
+
+    def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        C = -self._bound(self.layout.num_slots) * self._contracted(values["coupling"])
+        return torch.eye(self.block, dtype=C.dtype, device=C.device).expand_as(C), C.mH, C
+
+
+class Dominant(Hermitian):
+    """The norms of the blocks beside the identity add up to at most one in every row."""
+
+    def _bound(self, branching: int) -> float:
+        return 1 / (branching + 1)
+
+
+class Spectral(Hermitian):
+    """The norm of a tree's adjacency matrix is below 2√k, so that of T − I is below one."""
+
+    def _bound(self, branching: int) -> float:
+        return 0.5 / math.sqrt(branching)
+
+
+class Free(Coefficients):
+    """A, B and C are the tables: nothing keeps the system from being singular."""
+
+    couplings = ("down", "up")
+
+    def _initial(self, start: Start) -> dict[str, Tensor]:
+        C = -start.coupling * start.spread / 2
+        A = torch.eye(C.shape[-1], dtype=C.dtype).expand_as(C)
+        return {"diagonal": A, "down": C.mH.resolve_conj(), "up": C}
+
+    def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        A, B, C = (self._numbers(values[name]) for name in ("diagonal", "down", "up"))
+        return A, B, C
+
+
+PARAMETRIZATIONS: dict[Parametrization, type[Coefficients]] = {
+    "factor": Factor,
+    "dominant": Dominant,
+    "spectral": Spectral,
+    "free": Free,
+}
