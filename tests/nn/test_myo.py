@@ -1,6 +1,7 @@
 """The Myo layer: its systems, their definiteness, masks, forests, gradients."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -8,7 +9,10 @@ from torch import Tensor
 
 from myosotis import Tree
 from myosotis.errors import ConfigError, ShapeError
+from myosotis.linalg import tree_solve_factored
 from myosotis.nn import Myo
+from myosotis.nn.initial import start
+from myosotis.nn.sharing import Layout
 from tests.cases import TREES, relative_error
 
 DIM = 5
@@ -202,6 +206,24 @@ def test_ssm_start_gathers_the_state_of_an_ssm_over_the_leaves_below() -> None:
     for value in leaves:
         state = decay * state + value
     assert relative_error(root, state) < 1e-4  # couplings of one are held just below it
+
+
+def test_local_start_keeps_the_size_of_what_enters_a_chain() -> None:
+    tree, heads = Tree.chain(4000), 32
+    torch.manual_seed(0)
+    layout = Layout.of(None, "tied", 1, 1)
+    begin = start("local", layout, None, heads)
+    size = begin.coupling.abs().flatten()
+    assert size.min() > math.exp(-3)
+    assert size.max() < math.exp(-0.03)
+    assert begin.input_scale is not None
+    noise = torch.randn(tree.num_nodes, heads, dtype=torch.complex128)
+    a = begin.coupling[:, :, 0, 0].expand(tree.num_nodes, heads)
+    d = torch.ones(tree.num_nodes, heads, dtype=torch.float64)
+    solution = tree_solve_factored(tree, a, d, noise * begin.input_scale)
+    spread = solution.abs().square().mean(0).sqrt()
+    assert spread.min() > 0.5
+    assert spread.max() < 2
 
 
 @pytest.mark.parametrize("init", ["phase", "local", "hippo", "ssm"])
