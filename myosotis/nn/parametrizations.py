@@ -77,7 +77,8 @@ class Factor(Coefficients):
         """See `Coefficients.solve`. Blocks of size one need no pivots, and tables no expansion."""
         if self.block > 1:
             return super().solve(tree, rows, u, x, edges)
-        if edges is None and self.select is not None and self.complex_heads and can_fuse(u):
+        fused = self.select is not None and edges is None and self.complex_heads
+        if fused and can_fuse(u, self.layout.num_rows):
             a, d = self._selected_factors(rows, x)
             return tree_solve_factored(tree, a, d, u.flatten(-3)).view(u.shape)
         in_place = self.select is None and edges is None

@@ -18,10 +18,14 @@ from myosotis.nn.pieces import arrays, row_pieces, zeros
 __all__ = ["add_and_contract", "can_fuse"]
 
 
-def can_fuse(u: Tensor) -> bool:
+MOST_ROWS = 1024  # of the tables; each piece of the nodes has its own sums for all of them
+
+
+def can_fuse(u: Tensor, num_rows: int) -> bool:
     """Whether `add_and_contract` applies to complex systems for u, and nothing looks inside."""
     return (
-        u.device.type == "cpu"
+        num_rows <= MOST_ROWS
+        and u.device.type == "cpu"
         and u.dtype == torch.complex64
         and not traced(u)
         and not torch._C._are_functorch_transforms_active()

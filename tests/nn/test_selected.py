@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from myosotis.nn import Myo, parametrizations
+from myosotis.nn import Myo, parametrizations, selected
 from myosotis.nn.selected import add_and_contract
 from myosotis.tree import Tree
 from tests.cases import TREES
@@ -44,7 +44,7 @@ def test_values_and_gradients_on_every_tree(
     monkeypatch.setattr(parametrizations, "add_and_contract", counted)
     ours, our_gradients = output_and_gradients(made, x)
     assert calls
-    monkeypatch.setattr(parametrizations, "can_fuse", lambda u: False)
+    monkeypatch.setattr(selected, "MOST_ROWS", 0)
     theirs, their_gradients = output_and_gradients(made, x)
     assert len(calls) == 1
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
@@ -61,13 +61,13 @@ def test_the_same_bits_for_any_number_of_threads() -> None:
         for threads in (1, 2):
             torch.set_num_threads(threads)
             torch.manual_seed(1)
-            selected = torch.randn(4, tree.num_nodes, 3 * HEADS, requires_grad=True)
+            chosen = torch.randn(4, tree.num_nodes, 3 * HEADS, requires_grad=True)
             tables = [t.flatten(1) for t in made.coefficients.tables.values()]
             coupling, weight = tables
             rows = torch.from_numpy(made.layout.rows(tree))
-            a, w = add_and_contract(selected, coupling, weight, rows)
+            a, w = add_and_contract(chosen, coupling, weight, rows)
             loss = (a.real * w).sum() + a.imag.sum()
-            found.append([a, w, *torch.autograd.grad(loss, [selected, *tables])])
+            found.append([a, w, *torch.autograd.grad(loss, [chosen, *tables])])
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(one, two) for one, two in zip(*found, strict=True))
