@@ -4,14 +4,13 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import forward_ad
 
-from myosotis.linalg.ops import traced
 from myosotis.nn.config import ClassifierConfig
 from myosotis.nn.fused import Dropout, enter, leave
 from myosotis.nn.kernels import LANES
 from myosotis.nn.mask import silence
 from myosotis.nn.myo import Myo
+from myosotis.nn.pieces import within_reach
 from myosotis.tree import Tree
 
 __all__ = ["Block", "Gate", "drop_path"]
@@ -89,13 +88,10 @@ class Block(nn.Module):
             and (
                 self.training or isinstance(self.norm, nn.LayerNorm) or not torch.is_grad_enabled()
             )
-            and x.device.type == "cpu"
             and {p.dtype for p in self.parameters()} | {x.dtype} == {torch.float32}
             and not any(size % LANES for size in mixer.project_in.weight.shape)
-            and not traced(x)
+            and within_reach(x)
             and not torch.is_autocast_enabled("cpu")
-            and not torch._C._are_functorch_transforms_active()
-            and forward_ad._current_level < 0
             and not any(m._forward_hooks or m._forward_pre_hooks for m in self.modules())
         )
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from myosotis.linalg.kernels.threads import run_on_threads
+from myosotis.linalg.ops import legacy_batched
 from myosotis.nn.pieces import arrays, row_pieces, zeros
 
 __all__ = ["Dropout", "enter", "leave"]
@@ -116,10 +117,12 @@ class _Enter(torch.autograd.Function):
         from myosotis.nn.kernels import enter
 
         x, gamma, beta, weight, mean, scale = ctx.saved_tensors
-        if torch.is_grad_enabled():  # these gradients will be differentiated in turn
-            plain = _plain_enter(x, gamma, beta, weight, ctx.epsilon, ctx.by_row)
+        again = torch.is_grad_enabled()  # these gradients will be differentiated in turn
+        if again or any(map(legacy_batched, gradients)):
+            with torch.enable_grad():
+                plain = _plain_enter(x, gamma, beta, weight, ctx.epsilon, ctx.by_row)
             inputs = (x, gamma, beta, weight)
-            return *torch.autograd.grad(plain, inputs, gradients, create_graph=True), *[None] * 4
+            return *torch.autograd.grad(plain, inputs, gradients, create_graph=again), *[None] * 4
         pieces = row_pieces(len(x))
         h = torch.empty_like(x)
         sums = zeros(len(pieces), weight, gamma, beta)
@@ -177,9 +180,11 @@ class _Leave(torch.autograd.Function):
         from myosotis.nn.kernels import leave
 
         *inputs, z = ctx.saved_tensors
-        if torch.is_grad_enabled():  # these gradients will be differentiated in turn
-            plain = _plain_leave(inputs, ctx.dropout)
-            return g, *torch.autograd.grad(plain, inputs, g, create_graph=True), None
+        again = torch.is_grad_enabled()  # these gradients will be differentiated in turn
+        if again or legacy_batched(g):
+            with torch.enable_grad():
+                plain = _plain_leave(inputs, ctx.dropout)
+            return g, *torch.autograd.grad(plain, inputs, g, create_graph=again), None
         n, s, skip, project, gate, bias = inputs
         pieces = row_pieces(len(n))
         s_gradient, n_gradient = torch.empty_like(s), torch.empty_like(n)

@@ -77,13 +77,13 @@ class Factor(Coefficients):
         """See `Coefficients.solve`. Blocks of size one need no pivots, and tables no expansion."""
         if self.block > 1:
             return super().solve(tree, rows, u, x, edges)
+        in_place = self.select is None and edges is None
         fused = self.select is not None and edges is None and self.complex_heads
         if fused and can_fuse(u, self.layout.num_rows):
             a, d = self._selected_factors(rows, x)
-            return tree_solve_factored(tree, a, d, u.flatten(-3)).view(u.shape)
-        in_place = self.select is None and edges is None
-        values = self._cut(self._values(None if in_place else rows, x), edges)
-        a, d = (self._by_channel(t) for t in self._factors(values))
+        else:
+            values = self._cut(self._values(None if in_place else rows, x), edges)
+            a, d = (self._by_channel(t) for t in self._factors(values))
         table_rows = rows if in_place else None
         return tree_solve_factored(tree, a, d, u.flatten(-3), rows=table_rows).view(u.shape)
 

@@ -1,14 +1,27 @@
 """Tensors as the kernels of the blocks take them: cut into pieces of rows, as arrays."""
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from myosotis.linalg.kernels.threads import Pieces
+from myosotis.linalg.ops import traced
 
-__all__ = ["arrays", "row_pieces", "zeros"]
+__all__ = ["arrays", "row_pieces", "within_reach", "zeros"]
 
 _PIECES, _LEAST = 32, 512  # pieces that the rows are cut into, and rows of the smallest
+
+
+def within_reach(x: Tensor) -> bool:
+    """Whether kernels can read x: it is on the CPU, and no transform of torch looks inside."""
+    return (
+        x.device.type == "cpu"
+        and not traced(x)
+        and not torch._C._are_functorch_transforms_active()
+        and forward_ad._current_level < 0
+    )
 
 
 def row_pieces(rows: int) -> Pieces:

@@ -8,29 +8,20 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import forward_ad
 
 from myosotis.linalg.kernels.threads import run_on_threads
-from myosotis.linalg.ops import traced
+from myosotis.linalg.ops import legacy_batched
 from myosotis.nn.contraction import contract_pairs
-from myosotis.nn.pieces import arrays, row_pieces, zeros
+from myosotis.nn.pieces import arrays, row_pieces, within_reach, zeros
 
 __all__ = ["add_and_contract", "can_fuse"]
-
 
 MOST_ROWS = 1024  # of the tables; each piece of the nodes has its own sums for all of them
 
 
 def can_fuse(u: Tensor, num_rows: int) -> bool:
     """Whether `add_and_contract` applies to complex systems for u, and nothing looks inside."""
-    return (
-        num_rows <= MOST_ROWS
-        and u.device.type == "cpu"
-        and u.dtype == torch.complex64
-        and not traced(u)
-        and not torch._C._are_functorch_transforms_active()
-        and forward_ad._current_level < 0
-    )
+    return num_rows <= MOST_ROWS and u.dtype == torch.complex64 and within_reach(u)
 
 
 def add_and_contract(
@@ -82,10 +73,12 @@ class _AddAndContract(torch.autograd.Function):
 
         selected, coupling, weight, rows = ctx.saved_tensors
         tables = coupling, weight
-        if torch.is_grad_enabled():  # these gradients will be differentiated in turn
-            plain = _plain(selected, coupling, weight, rows)
+        again = torch.is_grad_enabled()  # these gradients will be differentiated in turn
+        if again or any(map(legacy_batched, gradients)):
+            with torch.enable_grad():
+                plain = _plain(selected, coupling, weight, rows)
             inputs = (selected, *tables)
-            return *torch.autograd.grad(plain, inputs, gradients, create_graph=True), None
+            return *torch.autograd.grad(plain, inputs, gradients, create_graph=again), None
         pieces = row_pieces(len(selected))
         out, sums = torch.empty_like(selected), zeros(len(pieces), *tables)
         run_on_threads(

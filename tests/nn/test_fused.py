@@ -243,3 +243,18 @@ def test_batch_moments_of_columns_far_from_zero(scale: float) -> None:
     expected = (exact - exact.mean(0)) / spread
     # float32 holds x to 1000 · 2⁻²⁴, so x̂ can be no better than that over the spread.
     np.testing.assert_allclose(n.detach().numpy(), expected, atol=1e-5 + 3e-4 / scale)
+
+
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+def test_batched_gradients(norm: str) -> None:
+    fused, _ = pair(TREES["ragged"], dim=16, heads=8, norm=norm)
+    leaves = int((TREES["ragged"].num_children == 0).sum())
+    x = torch.randn(3, leaves, 2, requires_grad=True)
+    y = fused(x).flatten()[:4]
+    wanted = [x, *fused.blocks.parameters()]
+    together = torch.autograd.grad(
+        y, wanted, torch.eye(4), is_grads_batched=True, retain_graph=True
+    )
+    for i in range(4):
+        alone = torch.autograd.grad(y[i], wanted, retain_graph=True)
+        assert_same([t[i] for t in together], list(alone))

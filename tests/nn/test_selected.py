@@ -87,3 +87,18 @@ def test_gradients_of_gradients() -> None:
     for ours, exact in zip(penalty(made, x), expected, strict=True):
         scale = float(exact.abs().max())
         torch.testing.assert_close(ours.double(), exact, rtol=1e-3, atol=1e-4 * max(1.0, scale))
+
+
+def test_batched_gradients() -> None:
+    tree = TREES["ragged"]
+    made = layer(tree)
+    x = torch.randn(2, tree.num_nodes, 4, requires_grad=True)
+    y = made(x).flatten()[:5]
+    wanted = [x, *made.coefficients.parameters()]
+    together = torch.autograd.grad(
+        y, wanted, torch.eye(5), is_grads_batched=True, retain_graph=True
+    )
+    for i in range(5):
+        alone = torch.autograd.grad(y[i], wanted, retain_graph=True)
+        for a, b in zip(together, alone, strict=True):
+            torch.testing.assert_close(a[i], b, rtol=1e-4, atol=1e-5)

@@ -56,14 +56,13 @@ def gradients(
         *addresses(scratch),
         *unsigned(width_of(x), H, CHUNK),
     )
-    a_table, d_table = (_collect(t, rows, table) for t in (a_sum, d_sum))
-    return (a_table * d).sum_to_size(a.shape), d_table.real.sum_to_size(d.shape)
+    if not torch.equal(rows, torch.arange(a.shape[-2])):  # else a row for each node
+        a_sum, d_sum = (_collect(t, rows, table) for t in (a_sum, d_sum))
+    return (a_sum * d).sum_to_size(a.shape), d_sum.real.sum_to_size(d.shape)
 
 
 def _collect(values: Tensor, rows: Tensor, table: Tensor) -> Tensor:
     """Sum the nodes of each row of the table: (*batch, L, h) -> (*batch, R, h)."""
-    if torch.equal(rows, torch.arange(table.shape[-2])):  # a row for each node
-        return values
     return table.new_zeros(table.shape).index_add_(-2, rows, values)
 
 
