@@ -57,15 +57,20 @@ def compare(
     """Train models that differ in one layer only, and put their results side by side.
 
     All have the same data, width, depth, optimiser and budget, and all blocks
-    work on the whole input (recipes may let 'myo' climb the tree or shift it,
-    which mixers over sequences cannot). The table gives the mean over the seeds
+    work on the whole input (recipes may let 'myo' climb the tree, shift it or
+    take it apart, which mixers over sequences cannot). The table gives the mean over the seeds
     and their standard deviation; a picture shows the learning curves.
     """
     require_training()
     from myosotis.train.interrupt import InterruptionError
     from myosotis.train.recipes import resolve_config
 
-    changes: dict[str, object] = {"model.climb_after": [], "model.widen": 1, "model.shifts": [0]}
+    changes: dict[str, object] = {
+        "model.recursive": False,
+        "model.climb_after": [],
+        "model.widen": 1,
+        "model.shifts": [0],
+    }
     if time_budget is not None:
         changes |= {"time_budget": time_budget, "epochs": _UNLIMITED}
     names = list(dict.fromkeys(name.strip() for name in mixers.split(",")))

@@ -18,6 +18,7 @@ from myosotis.nn.encoder import Encoder
 from myosotis.nn.index import leaf_nodes, num_leaves, num_top_nodes, upper_tree
 from myosotis.nn.mask import as_sequences, leaves_below
 from myosotis.nn.pool import pool_nodes, pool_sequence
+from myosotis.nn.recursion import families
 from myosotis.nn.shift import move
 from myosotis.tree import Tree
 
@@ -53,10 +54,11 @@ class Classifier(
         self.over_nodes = mixers.over(config.mixer) == "nodes"
         if config.inputs_on == "nodes" and not self.over_nodes:
             raise ConfigError(f"mixer {config.mixer!r} works on sequences: put inputs on leaves")
-        if (config.climb_after or any(config.shifts)) and not self.over_nodes:
+        moves = config.climb_after or any(config.shifts) or config.recursive
+        if moves and not self.over_nodes:
             raise ConfigError(
-                f"mixer {config.mixer!r} works on sequences: it can neither climb nor shift "
-                f"(climb_after must be [] and shifts [0])"
+                f"mixer {config.mixer!r} works on sequences: it can neither climb nor shift nor be "
+                f"recursive (climb_after must be [], shifts [0] and recursive false)"
             )
         self.encoder = Encoder(
             config,
@@ -145,10 +147,14 @@ class Classifier(
             raise ConfigError("a model that climbs or shifts knows its own tree only: give none")
         if any(self.config.shifts) and mask is not None:
             raise ConfigError("shifts move whole images: give no mask")
+        if self.config.recursive and mask is not None:
+            raise ConfigError("a recursive model knows its trees as they are: give no mask")
         self._check(inputs, tree)
         below = None if mask is None else leaves_below(tree, mask)
         alive = None if below is None else below > 0
         x = self.encoder(inputs, tree, mask, below)
+        if self.config.recursive:
+            return self._from_below(x, tree), tree, alive
         shift = climbed = 0
         for place, block in enumerate(self.blocks):
             if self.config.climbs_before(place) > climbed:
@@ -160,6 +166,17 @@ class Classifier(
             x = move(x, tree, before, shift, climbed)
             x = block(x, _mix_on(tree, mask), alive, tree)
         return move(x, tree, shift, 0, climbed), tree, alive
+
+    def _from_below(self, x: Tensor, tree: Tree) -> Tensor:
+        """The features of each node, (batch, L, dim), when those of its children are settled."""
+        for stars, nodes in families(tree):
+            places = nodes.to(x.device)
+            y = x.index_select(1, places)
+            for block in self.blocks:
+                y = block(y, _mix_on(stars, None), None, stars)
+            roots = stars.num_roots
+            x = x.index_copy(1, places[-roots:], y[:, -roots:])
+        return x
 
     def _climb(
         self, climbed: int, x: Tensor, tree: Tree, alive: Tensor | None

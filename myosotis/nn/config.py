@@ -42,6 +42,9 @@ class ClassifierConfig:
         dropout: rate at which features are dropped at the end of a block.
         tie_blocks: all blocks have the same weights, but for their norms: what one learns from the
             many small subtrees the others know about the few large ones.
+        recursive: the blocks work on one node with its children at a time, from the lowest up: what
+            they make of the node is what its parent sees of it. Trees of any height, one after the
+            other. A layer norm suits it better than a batch norm: there are few high nodes.
         climb_after: numbers of blocks after which the lowest level of the tree is left behind: the
             blocks that follow work on the rest of it, which is smaller and has seen what was there.
         widen: factor by which features and heads become more with each climb.
@@ -81,6 +84,7 @@ class ClassifierConfig:
     dropout: float = 0.0
     drop_path: float = 0.0
     tie_blocks: bool = False
+    recursive: bool = False
     climb_after: tuple[int, ...] = ()
     widen: int = 1
     shifts: tuple[int, ...] = (0,)
@@ -134,6 +138,11 @@ class ClassifierConfig:
             )
         if self.tie_blocks and climbs:
             raise ConfigError("blocks with the same weights (tie_blocks) cannot climb_after any")
+        if self.recursive and (climbs or any(self.shifts)):
+            raise ConfigError(
+                "a recursive model goes up its trees by itself: "
+                "climb_after must be [] and shifts [0]"
+            )
         if not self.shifts:
             raise ConfigError("shifts is empty; for an image that stays in its place it is [0]")
         if any(self.shifts) and not is_square_quadtree(self.tree):

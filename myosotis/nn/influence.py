@@ -109,6 +109,8 @@ def influence(
             f"the mixer {model.config.mixer!r} solves no system: only myo and chain-myo know "
             f"the exact influence of each node"
         )
+    if model.config.recursive:
+        raise ConfigError("the layers of a recursive model see one family at a time, not the tree")
     if mask is not None and not model.over_nodes:
         raise ConfigError("on a chain the mask cuts paths: give one example without its padding")
     with recorded_calls(layers) as calls, _evaluating(model):

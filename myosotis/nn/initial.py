@@ -19,9 +19,11 @@ from myosotis.tree import Tree
 
 __all__ = ["Init", "Start", "start"]
 
-LOCAL_RATES = 0.03, 3.0  # decay of the couplings per edge, for `local`
+HIGHEST_RATE = 3.0  # decay of the couplings per edge, for `scales`
+LOWEST_RATE, LOWEST_RATE_ONE_WAY = 0.03, 0.0005
+TURNS = 6.0  # a head that hears from one side turns at most so many times faster than it decays
 
-Init = Literal["phase", "local", "hippo", "ssm"]
+Init = Literal["phase", "scales", "hippo", "ssm"]
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,17 @@ def start(
     block: int = 1,
     complex_heads: bool = True,
     hippo_blocks: int = 1,
+    one_way: bool = False,
 ) -> Start:
     """Draws the start `init` in double precision.
 
     - `phase`: a random phase (sign, orthogonal or unitary block) per row and a little decay. What
       makes siblings differ is their phase.
-    - `local`: a random phase per row and head and a decay per head, log-uniform between e^-0.03
-      and e^-3: from thirty nodes to one. For deep trees, where `phase` would add up what
-      hundreds of nodes send. Inputs are scaled so that on a chain of independent ones the solution
-      is about as large as they are.
+    - `scales`: a random phase per row and head and a decay per head, log-uniform between e^-0.03
+      and e^-3: heads that see from thirty nodes to one. For deep trees, where `phase` would add up
+      what hundreds of nodes send. If messages go one way only, heads see up to 2,000 nodes, and
+      those that see far turn slowly. Inputs are scaled so that on a chain of independent ones the
+      solution is about as large as they are.
     - `hippo`: the eigenvalues Λ of the normal part of HiPPO-LegS with log-uniform time steps Δ;
       a child in slot j of k is k − j steps away from its parent, so a = exp(ΛΔ(k − j)).
     - `ssm`: the same Λ and Δ with a = exp(ΛΔ kˡ(k − 1 − j)) for children at height l, which makes
@@ -71,6 +75,7 @@ def start(
         block: block size; other than 1 only for `phase`.
         complex_heads: complex numbers; needed by all but `phase`.
         hippo_blocks: how many equal blocks, each with its own HiPPO matrix, the heads are cut into.
+        one_way: whether messages go up the tree only.
     """
     if init not in get_args(Init):
         raise ConfigError(f"init is {init!r}; it is one of {', '.join(get_args(Init))}")
@@ -81,8 +86,8 @@ def start(
         return Start(coupling, spread, None)
     if block != 1 or not complex_heads:
         raise ConfigError(f"init={init!r} is for complex heads with block=1; use init='phase'")
-    if init == "local":
-        return _local(layout.num_rows, heads, spread)
+    if init == "scales":
+        return _scales(layout.num_rows, heads, spread, one_way)
     if init == "ssm" and layout.sharing not in ("slot", "node"):
         raise ConfigError("init='ssm' differs by level and slot: use sharing='slot' or 'node'")
     eigenvalues = torch.from_numpy(block_spectrum(2 * heads, hippo_blocks))
@@ -93,12 +98,16 @@ def start(
     return Start(coupling, spread if init == "hippo" else torch.ones_like(spread), input_scale)
 
 
-def _local(rows: int, heads: int, spread: Tensor) -> Start:
-    lowest, highest = (math.log(rate) for rate in LOCAL_RATES)
-    size = torch.empty(heads, dtype=torch.float64).uniform_(lowest, highest).exp().neg().exp()
-    phase = torch.randn(rows, heads, dtype=torch.complex128).sgn()
-    # The variance of the solution on a chain with couplings a is about (1 − |a|²)⁻³.
-    return Start((phase * size)[..., None, None], spread, (1 - size**2) ** 1.5)
+def _scales(rows: int, heads: int, spread: Tensor, one_way: bool) -> Start:
+    lowest = math.log(LOWEST_RATE_ONE_WAY if one_way else LOWEST_RATE)
+    rate = torch.empty(heads, dtype=torch.float64).uniform_(lowest, math.log(HIGHEST_RATE)).exp()
+    widest = (TURNS * rate).clamp(max=math.pi) if one_way else math.pi
+    angle = torch.empty(rows, heads, dtype=torch.float64).uniform_(-1, 1) * widest
+    size = (-rate).exp()
+    # The variance of the solution on a chain with couplings a is about (1 − |a|²)⁻³, or
+    # (1 − |a|²)⁻¹ if it adds up what comes from one side.
+    scale = (1 - size**2) ** (0.5 if one_way else 1.5)
+    return Start(torch.polar(size.expand_as(angle), angle)[..., None, None], spread, scale)
 
 
 def _siblings(layout: Layout, tree: Tree | None) -> Tensor:

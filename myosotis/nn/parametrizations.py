@@ -1,11 +1,12 @@
 """Parametrizations: from tables of unconstrained real numbers to tree systems and their solution.
 
 Whatever values the tables take, `factor`, `dominant` and `spectral` give a Hermitian positive
-definite system T.
+definite system T, and `upward` one that is triangular with a positive diagonal.
 
 | name | system |
 |---|---|
 | factor | T = (I − U) D (I − U^H): any coupling a below one in norm, any weights d > 0 |
+| upward | T = D (I − U), of the same: a node hears what is below it, and nothing else |
 | dominant | A = I, C = B^H, norm of B below 1/(k+1) for at most k children: diagonally dominant |
 | spectral | A = I, C = B^H, norm of B below 1/(2√k), which bounds the norm of T − I by one |
 | free | A, B and C are the tables |
@@ -17,7 +18,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from myosotis.linalg import tree_solve_factored
+from myosotis.linalg import tree_solve_diag, tree_solve_factored
 from myosotis.linalg.plan import parent_tensor
 from myosotis.nn.coefficients import Coefficients
 from myosotis.nn.contraction import uncontract
@@ -28,7 +29,7 @@ from myosotis.tree import Tree
 
 __all__ = ["PARAMETRIZATIONS", "Parametrization"]
 
-Parametrization = Literal["factor", "dominant", "spectral", "free"]
+Parametrization = Literal["factor", "upward", "dominant", "spectral", "free"]
 
 WEIGHT_RANGE = 5.0  # the weights d lie between e^-5 and e^5
 
@@ -78,14 +79,54 @@ class Factor(Coefficients):
         if self.block > 1:
             return super().solve(tree, rows, u, x, edges)
         in_place = self.select is None and edges is None
-        fused = self.select is not None and edges is None and self.complex_heads
-        if fused and can_fuse(u, self.layout.num_rows):
-            a, d = self._selected_factors(rows, x)
-        else:
-            values = self._cut(self._values(None if in_place else rows, x), edges)
-            a, d = (self._by_channel(t) for t in self._factors(values))
+        a, d = self._by_node(None if in_place else rows, u, x, edges)
         table_rows = rows if in_place else None
         return tree_solve_factored(tree, a, d, u.flatten(-3), rows=table_rows).view(u.shape)
+
+    def _by_node(
+        self, rows: Tensor | None, u: Tensor, x: Tensor | None, edges: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """a and d, (…, L, heads · rhs), or the tables (rows, heads · rhs) if rows is None."""
+        fused = self.select is not None and edges is None and self.complex_heads
+        if rows is not None and fused and can_fuse(u, self.layout.num_rows):
+            return self._selected_factors(rows, x)
+        a, d = self._factors(self._cut(self._values(rows, x), edges))
+        return self._by_channel(a), self._by_channel(d)
+
+
+class Upward(Factor):
+    """T = D (I − U): messages go from the leaves to the root only, as in a state space model."""
+
+    def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        a, d = self._factors(values)
+        A = torch.diag_embed(d.squeeze(-1)).to(a.dtype).expand(a.shape)
+        parent = parent_tensor(tree)[: tree.num_edges].to(a.device)
+        of_parent = d.expand(*a.shape[:-1], 1).index_select(-4, parent)
+        sent = a.narrow(-4, 0, tree.num_edges) * of_parent  # D_p a_v
+        C = torch.cat([-sent, torch.zeros_like(a.narrow(-4, tree.num_edges, tree.num_roots))], -4)
+        return A, torch.zeros_like(C), C
+
+    def solve(
+        self,
+        tree: Tree,
+        rows: Tensor,
+        u: Tensor,
+        x: Tensor | None = None,
+        edges: Tensor | None = None,
+    ) -> Tensor:
+        """See `Coefficients.solve`. Blocks of size one are solved in one sweep."""
+        if self.block > 1:
+            return Coefficients.solve(self, tree, rows, u, x, edges)
+        a, d = self._by_node(rows, u, x, edges)
+        one, u_by_channel = a.new_ones(1, 1), u.flatten(-3)
+        return tree_solve_diag(tree, one, 0 * one, -a, _scaled(u_by_channel, 1 / d)).view(u.shape)
+
+
+def _scaled(u: Tensor, factor: Tensor) -> Tensor:
+    """u times real factors; numbers that are complex are not multiplied by complex ones."""
+    if not u.is_complex():
+        return u * factor
+    return torch.view_as_complex(torch.view_as_real(u) * factor.unsqueeze(-1))
 
 
 class Hermitian(Coefficients):
@@ -135,6 +176,7 @@ class Free(Coefficients):
 
 PARAMETRIZATIONS: dict[Parametrization, type[Coefficients]] = {
     "factor": Factor,
+    "upward": Upward,
     "dominant": Dominant,
     "spectral": Spectral,
     "free": Free,

@@ -34,8 +34,8 @@ def portable(model: Classifier) -> nn.Module:
     It is called as the classifier is, without `tree`, and gives the same logits to rounding.
 
     Raises:
-        ConfigError: the mixer is not `myo`, the trees differ from call to call, or the
-            coefficients depend on the input.
+        ConfigError: the mixer is not `myo`, the trees differ from call to call, the model is
+            recursive, or the coefficients depend on the input.
 
     Example:
         >>> from myosotis.nn import Classifier, ClassifierConfig
@@ -50,6 +50,8 @@ def portable(model: Classifier) -> nn.Module:
         raise ConfigError("a portable model needs a fixed tree; the configuration has none")
     if model.config.mixer != "myo":
         raise ConfigError(f"mixer {model.config.mixer!r} has no portable form; only myo has one")
+    if model.config.recursive:
+        raise ConfigError("a recursive model has no portable form: its blocks are not on one tree")
     frozen = copy.deepcopy(model).eval().requires_grad_(False)
     frozen.encoder.mean = _PortableMean(tree)
     for block in frozen.blocks:

@@ -34,6 +34,7 @@ class ModelConfig:
         dropout: rate at which features are dropped.
         drop_path: rate at which the last block is left out for an example; earlier ones less.
         tie_blocks: all blocks have the same weights, but for their norms.
+        recursive: the blocks work on one node with its children at a time, from the lowest up.
         climb_after: numbers of blocks after which the lowest level of the tree is left behind.
         widen: factor by which features and heads become more with each climb.
         shifts: by how many pixels each block in turn sees an image moved on its quad-tree.
@@ -60,6 +61,7 @@ class ModelConfig:
     dropout: float = ClassifierConfig.dropout
     drop_path: float = ClassifierConfig.drop_path
     tie_blocks: bool = ClassifierConfig.tie_blocks
+    recursive: bool = ClassifierConfig.recursive
     climb_after: tuple[int, ...] = ClassifierConfig.climb_after
     widen: int = ClassifierConfig.widen
     shifts: tuple[int, ...] = ClassifierConfig.shifts

@@ -113,7 +113,7 @@ def resolve_config(
     return from_settings(TrainConfig, settings, "--set" if assignments else "the settings")
 
 
-_FOR_ONE_MIXER = ("heads", "mixer_options", "climb_after", "widen", "shifts")
+_FOR_ONE_MIXER = ("heads", "mixer_options", "recursive", "climb_after", "widen", "shifts")
 
 
 def with_mixer(settings: Settings, mixer: str) -> Settings:

@@ -177,6 +177,20 @@ class Structure:
         return _read_only(np.repeat(depth_of_level, self.level_sizes))
 
     @cached_property
+    def height(self) -> NDArray[np.int64]:
+        """int64[L], each node's distance from the farthest leaf below it; 0 for a leaf.
+
+        Example:
+            >>> from myosotis.tree import Tree
+            >>> Tree([-1, 0, 0, 1]).height
+            array([0, 1, 0, 2])
+        """
+        height = np.zeros(self.num_nodes, dtype=np.int64)
+        for level in self.levels[:-1]:
+            np.maximum.at(height, self.parent[level], height[level] + 1)
+        return _read_only(height)
+
+    @cached_property
     def level_sizes(self) -> tuple[int, ...]:
         """Number of nodes in each level, deepest first.
 

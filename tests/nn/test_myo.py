@@ -9,14 +9,14 @@ from torch import Tensor
 
 from myosotis import Tree
 from myosotis.errors import ConfigError, ShapeError
-from myosotis.linalg import tree_solve_factored
+from myosotis.linalg import tree_solve_diag, tree_solve_factored
 from myosotis.nn import Myo
 from myosotis.nn.initial import start
 from myosotis.nn.sharing import Layout
 from tests.cases import TREES, relative_error
 
 DIM = 5
-PARAMETRIZATIONS = ["factor", "dominant", "spectral", "free"]
+PARAMETRIZATIONS = ["factor", "upward", "dominant", "spectral", "free"]
 DEFINITE = ["factor", "dominant", "spectral"]
 SHARINGS = ["slot", "level", "tied", "node"]
 KINDS = list(itertools.product([1, 3], [True, False]))  # block size, complex heads
@@ -111,6 +111,19 @@ def test_selective_systems_are_positive_definite_too(parametrization: str) -> No
         energy = (u.conj() * made.coefficients.solve(tree, rows, u, x)).sum(1)
         assert (energy.real > 0).all()
         assert energy.imag.abs().max() < 1e-6 * energy.real.max()
+
+
+def test_upward_hears_nothing_from_above_or_beside() -> None:
+    tree = TREES["ragged"]
+    made = layer(tree, parametrization="upward", sharing="node")
+    for table in made.coefficients.tables.values():
+        torch.nn.init.normal_(table, std=3.0)
+    inverse = system(made, tree)
+    below = torch.eye(tree.num_nodes, dtype=torch.bool)
+    for node in range(tree.num_edges):  # children come before their parents
+        below[tree.parent[node]] |= below[node]
+    assert (inverse[:, ~below] == 0).all()
+    assert (inverse[:, below] != 0).all()
 
 
 def test_dominant_is_diagonally_dominant_and_spectral_bounds_the_norm() -> None:
@@ -208,25 +221,30 @@ def test_ssm_start_gathers_the_state_of_an_ssm_over_the_leaves_below() -> None:
     assert relative_error(root, state) < 1e-4  # couplings of one are held just below it
 
 
-def test_local_start_keeps_the_size_of_what_enters_a_chain() -> None:
-    tree, heads = Tree.chain(4000), 32
+@pytest.mark.parametrize(("one_way", "slowest"), [(False, 0.03), (True, 0.0005)])
+def test_scales_keep_the_size_of_what_enters_a_chain(one_way: bool, slowest: float) -> None:
+    tree, heads = Tree.chain(40_000), 32
     torch.manual_seed(0)
     layout = Layout.of(None, "tied", 1, 1)
-    begin = start("local", layout, None, heads)
+    begin = start("scales", layout, None, heads, one_way=one_way)
     size = begin.coupling.abs().flatten()
     assert size.min() > math.exp(-3)
-    assert size.max() < math.exp(-0.03)
+    assert size.max() < math.exp(-slowest)
+    assert size.max() > math.exp(-4 * slowest)
     assert begin.input_scale is not None
-    noise = torch.randn(tree.num_nodes, heads, dtype=torch.complex128)
+    noise = torch.randn(tree.num_nodes, heads, dtype=torch.complex128) * begin.input_scale
     a = begin.coupling[:, :, 0, 0].expand(tree.num_nodes, heads)
-    d = torch.ones(tree.num_nodes, heads, dtype=torch.float64)
-    solution = tree_solve_factored(tree, a, d, noise * begin.input_scale)
+    one = torch.ones(tree.num_nodes, heads, dtype=torch.float64)
+    if one_way:
+        solution = tree_solve_diag(tree, one.to(a.dtype), 0 * a, -a, noise)
+    else:
+        solution = tree_solve_factored(tree, a, one, noise)
     spread = solution.abs().square().mean(0).sqrt()
     assert spread.min() > 0.5
     assert spread.max() < 2
 
 
-@pytest.mark.parametrize("init", ["phase", "local", "hippo", "ssm"])
+@pytest.mark.parametrize("init", ["phase", "scales", "hippo", "ssm"])
 def test_every_start_is_finite_and_trains_from_there(init: str) -> None:
     tree = Tree.quadtree(4)
     made = Myo(6, tree, 4, init=init, hippo_blocks=2)
@@ -268,10 +286,10 @@ def test_every_parameter_is_real() -> None:
     ("options", "words"),
     [
         ({"sharing": "slots"}, "sharing is 'slots'"),
-        ({"parametrization": "factored"}, "factor, dominant, spectral, free"),
-        ({"init": "hipo"}, "phase, local, hippo, ssm"),
+        ({"parametrization": "factored"}, "factor, upward, dominant, spectral, free"),
+        ({"init": "hipo"}, "phase, scales, hippo, ssm"),
         ({"init": "hippo", "block": 2}, "block=1"),
-        ({"init": "local", "complex_heads": False}, "complex heads"),
+        ({"init": "scales", "complex_heads": False}, "complex heads"),
         ({"init": "ssm", "sharing": "tied"}, "sharing='slot'"),
         ({"heads": 0}, "heads is 0"),
         ({"tree": None}, "levels and branching"),
