@@ -32,6 +32,9 @@ class Coefficients(nn.Module):
     silence_is_absence: ClassVar[bool] = False
     """Whether a subtree whose right-hand side is zero is as good as not there."""
 
+    one_way: ClassVar[bool] = False
+    """Whether the messages of a head go up the tree only, or down only."""
+
     couplings: ClassVar[tuple[str, ...]]
     """The tables that couple a node with its parent."""
 

@@ -75,7 +75,7 @@ def start(
         block: block size; other than 1 only for `phase`.
         complex_heads: complex numbers; needed by all but `phase`.
         hippo_blocks: how many equal blocks, each with its own HiPPO matrix, the heads are cut into.
-        one_way: whether messages go up the tree only.
+        one_way: whether the messages of a head go up the tree only, or down only.
     """
     if init not in get_args(Init):
         raise ConfigError(f"init is {init!r}; it is one of {', '.join(get_args(Init))}")

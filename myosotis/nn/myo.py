@@ -39,7 +39,8 @@ class Myo(nn.Module):
         sharing: nodes that share coefficients: `slot` (same level and place among siblings),
             `level`, `tied` (same place among siblings) or `node` (none do).
         parametrization: `factor`, `dominant` or `spectral`, positive definite for all values of
-            their parameters; `upward`, in which a node hears only of those below it; or `free`.
+            their parameters; `upward`, in which a node hears only of those below it; `split`,
+            where half of the heads hear of those below and half of those above; or `free`.
         init: `phase`, `scales`, `hippo` or `ssm`; see `myosotis.nn.initial.start`.
         selective: let the coefficients of a node depend on its features.
         complex_heads: complex systems, twice the numbers; real ones if False.
@@ -106,7 +107,7 @@ class Myo(nn.Module):
             block=block,
             complex_heads=complex_heads,
             hippo_blocks=hippo_blocks,
-            one_way=parametrization == "upward",
+            one_way=PARAMETRIZATIONS[parametrization].one_way,
         )
         self.coefficients = PARAMETRIZATIONS[parametrization](
             self.layout,

@@ -1,12 +1,13 @@
 """Parametrizations: from tables of unconstrained real numbers to tree systems and their solution.
 
 Whatever values the tables take, `factor`, `dominant` and `spectral` give a Hermitian positive
-definite system T, and `upward` one that is triangular with a positive diagonal.
+definite system T, `upward` and `split` one that is triangular with a positive diagonal.
 
 | name | system |
 |---|---|
 | factor | T = (I − U) D (I − U^H): any coupling a below one in norm, any weights d > 0 |
 | upward | T = D (I − U), of the same: a node hears what is below it, and nothing else |
+| split | that for half of the heads, T = D (I − U^H) for the others, which hear what is above |
 | dominant | A = I, C = B^H, norm of B below 1/(k+1) for at most k children: diagonally dominant |
 | spectral | A = I, C = B^H, norm of B below 1/(2√k), which bounds the norm of T − I by one |
 | free | A, B and C are the tables |
@@ -18,7 +19,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from myosotis.linalg import tree_solve_diag, tree_solve_factored
+from myosotis.linalg import TreeMatrix, tree_solve_diag, tree_solve_factored
 from myosotis.linalg.plan import parent_tensor
 from myosotis.nn.coefficients import Coefficients
 from myosotis.nn.contraction import uncontract
@@ -29,7 +30,7 @@ from myosotis.tree import Tree
 
 __all__ = ["PARAMETRIZATIONS", "Parametrization"]
 
-Parametrization = Literal["factor", "upward", "dominant", "spectral", "free"]
+Parametrization = Literal["factor", "upward", "split", "dominant", "spectral", "free"]
 
 WEIGHT_RANGE = 5.0  # the weights d lie between e^-5 and e^5
 
@@ -97,6 +98,8 @@ class Factor(Coefficients):
 class Upward(Factor):
     """T = D (I − U): messages go from the leaves to the root only, as in a state space model."""
 
+    one_way = True
+
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         a, d = self._factors(values)
         A = torch.diag_embed(d.squeeze(-1)).to(a.dtype).expand(a.shape)
@@ -118,8 +121,36 @@ class Upward(Factor):
         if self.block > 1:
             return Coefficients.solve(self, tree, rows, u, x, edges)
         a, d = self._by_node(rows, u, x, edges)
-        one, u_by_channel = a.new_ones(1, 1), u.flatten(-3)
-        return tree_solve_diag(tree, one, 0 * one, -a, _scaled(u_by_channel, 1 / d)).view(u.shape)
+        return self._swept(tree, a, _scaled(u.flatten(-3), 1 / d)).view(u.shape)
+
+    def _swept(self, tree: Tree, a: Tensor, u: Tensor) -> Tensor:
+        """(I − U)⁻¹ u, (batch, L, heads · rhs)."""
+        one = a.new_ones(1, 1)
+        return tree_solve_diag(tree, one, 0 * one, -a, u)
+
+
+class Split(Upward):
+    """D (I − U) for the first half of the heads, D (I − U^H) for the others."""
+
+    def _num_upward(self, heads: int) -> int:
+        return (heads + 1) // 2
+
+    def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        A, B, C = super()._blocks(tree, values)
+        a, d = self._factors(values)
+        first = self._num_upward(a.shape[-3])
+        down = -(a * d.mT).mH  # −D_v a_v^H
+        up_heads = (torch.arange(a.shape[-3], device=a.device) < first)[:, None, None]
+        return A, torch.where(up_heads, B, down), torch.where(up_heads, C, torch.zeros_like(C))
+
+    def _swept(self, tree: Tree, a: Tensor, u: Tensor) -> Tensor:
+        first = self._num_upward(u.shape[-1] // self.rhs) * self.rhs
+        one = a.new_ones(1, 1)
+        below = super()._swept(tree, a[..., :first], u[..., :first])
+        matrix = TreeMatrix.diag(tree, one, 0 * one, -a[..., first:])
+        above = matrix.factorize().solve_adjoint(u[..., first:])
+        assert isinstance(above, Tensor)  # blocks are not given per level
+        return torch.cat([below, above], dim=-1)
 
 
 def _scaled(u: Tensor, factor: Tensor) -> Tensor:
@@ -177,6 +208,7 @@ class Free(Coefficients):
 PARAMETRIZATIONS: dict[Parametrization, type[Coefficients]] = {
     "factor": Factor,
     "upward": Upward,
+    "split": Split,
     "dominant": Dominant,
     "spectral": Spectral,
     "free": Free,

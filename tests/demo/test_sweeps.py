@@ -36,7 +36,9 @@ def test_both_sweeps_of_the_positive_definite_family(name: str) -> None:
     assert np.allclose(x, np.linalg.solve(T, u), rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("parametrization", ["factor", "upward", "dominant", "spectral", "free"])
+@pytest.mark.parametrize(
+    "parametrization", ["factor", "upward", "split", "dominant", "spectral", "free"]
+)
 @pytest.mark.parametrize("options", [{}, {"complex_heads": False}, {"selective": True}, {"rhs": 2}])
 def test_solutions_are_those_of_the_layer(parametrization: str, options: dict[str, object]) -> None:
     tree = Tree.quadtree(4)

@@ -32,6 +32,7 @@ LAYERS: dict[str, dict[str, Any]] = {
     "factor, selective": {"selective": True},
     "factor, real, two sides": {"complex_heads": False, "rhs": 2},
     "upward, selective": {"parametrization": "upward", "selective": True},
+    "split": {"parametrization": "split"},
     "dominant": {"parametrization": "dominant"},
     "free, per node": {"parametrization": "free", "sharing": "node"},
 }

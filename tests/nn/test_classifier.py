@@ -70,7 +70,7 @@ def test_every_option_reaches_all_parameters(options: dict[str, object]) -> None
 
 
 @pytest.mark.parametrize("inner", ["mean", "zero", "learned"])
-@pytest.mark.parametrize("parametrization", ["factor", "upward", "dominant", "free"])
+@pytest.mark.parametrize("parametrization", ["factor", "upward", "split", "dominant", "free"])
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 def test_padding_changes_nothing(inner: str, parametrization: str, norm: str) -> None:
     long, short = Tree.over(8, 2), Tree.over(8, 2)

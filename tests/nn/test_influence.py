@@ -11,7 +11,7 @@ from myosotis.nn.influence import influence, layer_influence
 from tests.cases import TREES, dense_matrix, relative_error
 
 DIM, HEADS = 5, 2
-PARAMETRIZATIONS = ["factor", "upward", "dominant", "spectral", "free"]
+PARAMETRIZATIONS = ["factor", "upward", "split", "dominant", "spectral", "free"]
 
 
 def layer(tree: Tree, **options: object) -> Myo:

@@ -16,7 +16,7 @@ from myosotis.nn.sharing import Layout
 from tests.cases import TREES, relative_error
 
 DIM = 5
-PARAMETRIZATIONS = ["factor", "upward", "dominant", "spectral", "free"]
+PARAMETRIZATIONS = ["factor", "upward", "split", "dominant", "spectral", "free"]
 DEFINITE = ["factor", "dominant", "spectral"]
 SHARINGS = ["slot", "level", "tied", "node"]
 KINDS = list(itertools.product([1, 3], [True, False]))  # block size, complex heads
@@ -113,17 +113,19 @@ def test_selective_systems_are_positive_definite_too(parametrization: str) -> No
         assert energy.imag.abs().max() < 1e-6 * energy.real.max()
 
 
-def test_upward_hears_nothing_from_above_or_beside() -> None:
+@pytest.mark.parametrize("parametrization", ["upward", "split"])
+def test_a_head_hears_nothing_from_the_other_side_or_from_beside(parametrization: str) -> None:
     tree = TREES["ragged"]
-    made = layer(tree, parametrization="upward", sharing="node")
+    made = layer(tree, parametrization=parametrization, sharing="node")
     for table in made.coefficients.tables.values():
         torch.nn.init.normal_(table, std=3.0)
     inverse = system(made, tree)
     below = torch.eye(tree.num_nodes, dtype=torch.bool)
     for node in range(tree.num_edges):  # children come before their parents
         below[tree.parent[node]] |= below[node]
-    assert (inverse[:, ~below] == 0).all()
-    assert (inverse[:, below] != 0).all()
+    for head, heard in enumerate([below, below if parametrization == "upward" else below.mT]):
+        assert (inverse[head, ~heard] == 0).all()
+        assert (inverse[head, heard] != 0).all()
 
 
 def test_dominant_is_diagonally_dominant_and_spectral_bounds_the_norm() -> None:
@@ -286,7 +288,7 @@ def test_every_parameter_is_real() -> None:
     ("options", "words"),
     [
         ({"sharing": "slots"}, "sharing is 'slots'"),
-        ({"parametrization": "factored"}, "factor, upward, dominant, spectral, free"),
+        ({"parametrization": "factored"}, "factor, upward, split, dominant, spectral, free"),
         ({"init": "hipo"}, "phase, scales, hippo, ssm"),
         ({"init": "hippo", "block": 2}, "block=1"),
         ({"init": "scales", "complex_heads": False}, "complex heads"),

@@ -22,7 +22,9 @@ def classifier(tree: Tree | None, **options: object) -> Classifier:
 
 
 @pytest.mark.parametrize("name", [n for n, t in TREES.items() if t.num_leaves > 1])
-@pytest.mark.parametrize("parametrization", ["factor", "upward", "dominant", "spectral", "free"])
+@pytest.mark.parametrize(
+    "parametrization", ["factor", "upward", "split", "dominant", "spectral", "free"]
+)
 @pytest.mark.parametrize("kind", [(1, True), (2, True), (2, False)])
 def test_gives_the_same_logits(name: str, parametrization: str, kind: tuple[int, bool]) -> None:
     tree, (block, complex_heads) = TREES[name], kind
