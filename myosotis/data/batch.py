@@ -27,6 +27,7 @@ class Batch:
             share the task's tree.
         node_labels: int64 (1, nodes of the forest), -1 for a node without a class; None if the data
             labels whole examples only.
+        node_weights: float32 of the same shape, how much each of them counts; None if all the same.
 
     Example:
         >>> import torch
@@ -39,6 +40,7 @@ class Batch:
     mask: Tensor | None = None
     tree: Tree | None = None
     node_labels: Tensor | None = None
+    node_weights: Tensor | None = None
 
 
 class Split(Protocol):

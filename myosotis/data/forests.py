@@ -28,6 +28,8 @@ class ForestSplit:
         labels: int64[examples], the class of each.
         inputs_on: whether batches carry the tokens of the leaves only or of all nodes.
         node_labels: int[total nodes], the class of each node, where the data has them; -1 for none.
+        node_weights: float32[total nodes], how much the class of each node counts to one who learns
+            from them; None if all count the same.
 
     Raises:
         DataError: if the arrays do not fit together.
@@ -52,12 +54,13 @@ class ForestSplit:
     labels: NDArray[np.int64]
     inputs_on: Literal["leaves", "nodes"] = "leaves"
     node_labels: NDArray[np.integer] | None = None
+    node_weights: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         if len(self.offsets) != len(self.labels) + 1:
             raise DataError(f"{len(self.offsets)} offsets do not fit {len(self.labels)} labels")
         total = int(self.offsets[-1])
-        for name in ("parents", "tokens", "node_labels"):
+        for name in ("parents", "tokens", "node_labels", "node_weights"):
             values = getattr(self, name)
             if values is not None and values.shape != (total,):
                 raise DataError(f"{name}: {values.shape} does not fit {total} nodes")
@@ -87,6 +90,11 @@ class ForestSplit:
             labels=torch.from_numpy(self.labels[examples]),
             tree=tree,
             node_labels=None if self.node_labels is None else _row(self.node_labels, canonical),
+            node_weights=(
+                None
+                if self.node_weights is None
+                else torch.from_numpy(self.node_weights[canonical])[None]
+            ),
         )
 
 

@@ -88,7 +88,8 @@ def load_listops(root: Path, *, branching: int = 2) -> Task:
 def load_listops_chain(root: Path) -> Task:
     """Make the task `listops-chain`: the tokens of `listops`, each hanging on the next one.
 
-    Nothing is padded. The label of a `]` is the value of its list; other tokens have none.
+    Nothing is padded. The label of a `]` is the value of its list; other tokens have none. A list
+    counts by one over the root of the number of lists that stand as high above the digits.
 
     Raises:
         DataError: if a file cannot be read or written.
@@ -185,8 +186,9 @@ def _chain_split(corpus: Corpus) -> ForestSplit:
     parents = np.arange(1, len(corpus.tokens) + 1, dtype=np.int32)
     parents -= np.repeat(corpus.offsets[:-1].astype(np.int32), np.diff(corpus.offsets))
     parents[last] = -1
-    node_labels = list_values(corpus.tokens, corpus.offsets)
+    node_labels, heights = list_values(corpus.tokens, corpus.offsets)
     node_labels[last] = corpus.labels  # also of an expression that is only a digit
+    lists_of_height = np.bincount(heights)
     return ForestSplit(
         parents,
         corpus.offsets,
@@ -194,6 +196,7 @@ def _chain_split(corpus: Corpus) -> ForestSplit:
         corpus.labels,
         inputs_on="nodes",
         node_labels=node_labels,
+        node_weights=(lists_of_height.astype(np.float32) ** -0.5)[heights],
     )
 
 

@@ -85,26 +85,37 @@ def node_values(
 
 
 @kernel
-def list_values(tokens: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Return for every `]` of expressions laid end to end the value of its list, -1 elsewhere.
+def list_values(
+    tokens: NDArray[np.uint8], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int8], NDArray[np.int16]]:
+    """Return the value and height of its list for every `]` of expressions laid end to end.
+
+    Other tokens have the value -1 and the height 0. A list of digits has the height 1.
 
     Example:
         >>> from myosotis.data.listops import tokenize
         >>> list_values(tokenize("[MAX 2 [MIN 4 7 ] 0 ]"), np.array([0, 8]))
-        array([-1, -1, -1, -1, -1,  4, -1,  4], dtype=int8)
+        (array([-1, -1, -1, -1, -1,  4, -1,  4], dtype=int8),
+         array([0, 0, 0, 0, 0, 1, 0, 2], dtype=int16))
     """
     parents, node_tokens, node_offsets = expression_trees(tokens, offsets)
     values = node_values(parents, node_tokens, node_offsets)
+    heights = np.zeros(len(parents), dtype=np.int16)
     at_end = np.full(len(tokens), -1, dtype=np.int8)
+    heights_at_end = np.zeros(len(tokens), dtype=np.int16)
     for expression in range(len(offsets) - 1):
         first = node_offsets[expression]
+        for later in range(node_offsets[expression + 1] - 1, first, -1):
+            above = first + parents[later]
+            heights[above] = max(heights[above], heights[later] + 1)
         node, inside = first, -1
         for place in range(offsets[expression], offsets[expression + 1]):
             if tokens[place] == CLOSE:
                 at_end[place] = values[first + inside]
+                heights_at_end[place] = heights[first + inside]
                 inside = parents[first + inside]
                 continue
             if tokens[place] >= FIRST_OPERATOR:
                 inside = node - first
             node += 1
-    return at_end
+    return at_end, heights_at_end

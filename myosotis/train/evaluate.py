@@ -53,7 +53,7 @@ def evaluate(model: Classifier, task: Task, split: str = "test", batch_size: int
     device = next(model.parameters()).device
     loss, correct, examples = 0.0, 0, 0
     with torch.no_grad():
-        for inputs, labels, mask, tree, _ in Stream(task.split(split), batch_size):
+        for inputs, labels, mask, tree, _, _ in Stream(task.split(split), batch_size):
             mask = None if mask is None else mask.to(device)
             logits, labels = model(inputs.to(device), mask, tree), labels.to(device)
             loss += float(functional.cross_entropy(logits, labels, reduction="sum"))

@@ -53,11 +53,11 @@ def explain_loss(model: nn.Module, example: Example, step: int) -> ConfigError |
 
     Example:
         >>> layer = nn.Linear(1, 1)
-        >>> batch = (torch.tensor([[float("inf")]]), torch.tensor([0]), None, None, None)
+        >>> batch = (torch.tensor([[float("inf")]]), torch.tensor([0]), *[None] * 4)
         >>> print(explain_loss(layer, batch, step=0))
         the inputs of step 1 have NaN or infinite values; check the data with 'myo data check'
     """
-    inputs, _, mask, tree, _ = example
+    inputs, _, mask, tree, _, _ = example
     if not bool(inputs.isfinite().all()):
         return DataError(
             f"the inputs of step {step + 1} have NaN or infinite values; check the data with "

@@ -82,8 +82,11 @@ class TrainingModule(pl.LightningModule):
         return loss
 
     def _every_node(self, batch: Example, smoothing: float) -> tuple[Tensor, Tensor]:
-        """Logits of the roots (roots, classes), and the mean loss of all nodes with a label."""
-        inputs, _, mask, tree, node_labels = batch
+        """Logits of the roots (roots, classes), and the mean loss of all nodes with a label.
+
+        The mean is weighted if the data weighs its nodes.
+        """
+        inputs, _, mask, tree, node_labels, weights = batch
         if tree is None or node_labels is None:
             raise ConfigError(
                 f"learn_from is 'nodes', but the nodes of {self.task.name!r} have no labels; "
@@ -95,12 +98,16 @@ class TrainingModule(pl.LightningModule):
             node_labels.flatten(),
             ignore_index=-1,
             label_smoothing=smoothing,
+            reduction="mean" if weights is None else "none",
         )
+        if weights is not None:
+            counts = weights.flatten() * (node_labels.flatten() >= 0)
+            loss = (loss * counts).sum() / counts.sum()
         return logits[:, -tree.num_roots :].flatten(0, 1), loss
 
     def validation_step(self, batch: Example, batch_idx: int) -> None:
         """Adds a batch to the mean loss and the number of right answers."""
-        inputs, labels, mask, tree, _ = batch
+        inputs, labels, mask, tree, _, _ = batch
         logits = self.model(inputs, mask, tree)
         loss = functional.cross_entropy(logits, labels)
         counts = {

@@ -12,8 +12,9 @@ from myosotis.tree import Tree
 
 __all__ = ["Example", "Stream", "epoch_seed"]
 
-# inputs, labels, mask, tree, labels of nodes: a tuple, as Lightning moves no frozen dataclasses.
-Example = tuple[Tensor, Tensor, Tensor | None, Tree | None, Tensor | None]
+# inputs, labels, mask, tree, labels of nodes, their weights: a tuple, as Lightning moves no frozen
+# dataclasses.
+Example = tuple[Tensor, Tensor, Tensor | None, Tree | None, Tensor | None, Tensor | None]
 
 
 def epoch_seed(seed: int, epoch: int) -> int:
@@ -44,7 +45,7 @@ class Stream:
     Example:
         >>> from myosotis.data import load
         >>> stream = Stream(load("digits").train, 500, seed=0, step=lambda: 4)
-        >>> len(stream), [len(labels) for _, labels, _, _, _ in stream]
+        >>> len(stream), [len(labels) for _, labels, *_ in stream]
         (3, [500, 257])
     """
 
@@ -90,4 +91,5 @@ class Stream:
             first, last = taken * self.world + self.rank, len(self) * self.world
             batches = islice(shuffled, first, last, self.world)
         for batch in batches:
-            yield batch.inputs, batch.labels, batch.mask, batch.tree, batch.node_labels
+            of_nodes = batch.node_labels, batch.node_weights
+            yield batch.inputs, batch.labels, batch.mask, batch.tree, *of_nodes

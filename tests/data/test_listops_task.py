@@ -8,6 +8,7 @@ import pytest
 
 from myosotis.data import listops_task
 from myosotis.data.listops import (
+    CLOSE,
     FIRST_DIGIT,
     FIRST_OPERATOR,
     OPERATORS,
@@ -132,6 +133,24 @@ def test_chain_task_from_files(lra_root: Path) -> None:
         assert batch.labels.tolist() == [evaluate(text)]
         assert batch.node_labels is not None
         assert batch.node_labels[0].tolist() == closed_values(text)
+
+
+def test_rarer_heights_of_lists_count_more_in_chains(lra_root: Path) -> None:
+    heights, weights = [], []
+    for batch in load_listops_chain(lra_root).test.batches(1):
+        assert batch.node_weights is not None
+        inside: list[int] = []  # how high the lists that are open stand already
+        for token, weight in zip(batch.inputs[0].tolist(), batch.node_weights[0], strict=True):
+            if token == CLOSE:
+                height = inside.pop() + 1
+                inside = [*inside[:-1], max(inside[-1], height)] if inside else []
+                heights.append(height)
+                weights.append(float(weight))
+            elif token >= FIRST_OPERATOR:
+                inside.append(0)
+    counts = np.bincount(heights)
+    assert len(set(heights)) > 1
+    np.testing.assert_allclose(weights, counts[heights] ** -0.5, rtol=1e-6)
 
 
 def closed_values(text: str) -> list[int]:

@@ -25,7 +25,7 @@ CONFIG = TrainConfig(
 )
 
 
-def sentences() -> Task:
+def sentences(node_weights: list[float] | None = None) -> Task:
     """Two trees of three and one nodes; one node has no class."""
     split = ForestSplit(
         parents=np.array([-1, 0, 0, -1]),
@@ -33,6 +33,7 @@ def sentences() -> Task:
         tokens=np.array([0, 2, 3, 1]),
         labels=np.array([1, 0]),
         node_labels=np.array([1, 0, -1, 0]),
+        node_weights=None if node_weights is None else np.array(node_weights, dtype=np.float32),
     )
     origin = Provenance(source="made up", license="none", counts={})
     return Task(
@@ -48,18 +49,26 @@ def sentences() -> Task:
     )
 
 
-def test_the_loss_is_the_mean_over_all_nodes_with_a_class() -> None:
-    task = sentences()
+@pytest.mark.parametrize("weights", [None, [1.0, 3.0, 7.0, 0.5]])
+def test_the_loss_is_the_mean_over_all_nodes_with_a_class(weights: list[float] | None) -> None:
+    task = sentences(weights)
     module = TrainingModule(CONFIG, task, Clock())
     (batch,) = Stream(task.train, 2)
     loss = module.training_step(batch, 0)
-    inputs, labels, _, tree, node_labels = batch
+    inputs, labels, _, tree, node_labels, node_weights = batch
     assert tree is not None
     assert node_labels is not None
     logits = module.model.classify_nodes(inputs, None, tree)[0]
     seen = node_labels[0] >= 0
-    expected = functional.cross_entropy(logits[seen], node_labels[0][seen])
-    torch.testing.assert_close(loss, expected)
+    each = functional.cross_entropy(logits[seen], node_labels[0][seen], reduction="none")
+    if weights is None:
+        assert node_weights is None
+        torch.testing.assert_close(loss, each.mean())
+    else:
+        assert node_weights is not None
+        assert sorted(node_weights[0].tolist()) == sorted(weights)
+        counts = node_weights[0][seen]
+        torch.testing.assert_close(loss, (each * counts).sum() / (1.0 + 3.0 + 0.5))
     right = (module.model(inputs, None, tree).argmax(-1) == labels).sum()
     assert module.correct == int(right)
 
