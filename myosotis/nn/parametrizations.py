@@ -14,7 +14,7 @@ definite system T, `upward` and `split` one that is triangular with a positive d
 """
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -40,6 +40,7 @@ class Factor(Coefficients):
 
     silence_is_absence = True  # it sends nothing up, and what it receives goes nowhere else
     couplings = ("coupling",)
+    reads_tables: ClassVar[bool] = True  # nodes that share coefficients need no copies of them
 
     def _initial(self, start: Start) -> dict[str, Tensor]:
         coupling = uncontract(start.coupling * start.spread)
@@ -76,13 +77,18 @@ class Factor(Coefficients):
         x: Tensor | None = None,
         edges: Tensor | None = None,
     ) -> Tensor:
-        """See `Coefficients.solve`. Blocks of size one need no pivots, and tables no expansion."""
+        """See `Coefficients.solve`. Blocks of size one need no pivots."""
         if self.block > 1:
             return super().solve(tree, rows, u, x, edges)
-        in_place = self.select is None and edges is None
+        in_place = self.reads_tables and self.select is None and edges is None
         a, d = self._by_node(None if in_place else rows, u, x, edges)
-        table_rows = rows if in_place else None
-        return tree_solve_factored(tree, a, d, u.flatten(-3), rows=table_rows).view(u.shape)
+        return self._swept(tree, a, d, u.flatten(-3), rows if in_place else None).view(u.shape)
+
+    def _swept(
+        self, tree: Tree, a: Tensor, d: Tensor, u: Tensor, table_rows: Tensor | None
+    ) -> Tensor:
+        """The solution for right-hand sides u (batch, L, heads · rhs)."""
+        return tree_solve_factored(tree, a, d, u, rows=table_rows)
 
     def _by_node(
         self, rows: Tensor | None, u: Tensor, x: Tensor | None, edges: Tensor | None
@@ -99,6 +105,7 @@ class Upward(Factor):
     """T = D (I − U): messages go from the leaves to the root only, as in a state space model."""
 
     one_way = True
+    reads_tables = False
 
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         a, d = self._factors(values)
@@ -109,22 +116,13 @@ class Upward(Factor):
         C = torch.cat([-sent, torch.zeros_like(a.narrow(-4, tree.num_edges, tree.num_roots))], -4)
         return A, torch.zeros_like(C), C
 
-    def solve(
-        self,
-        tree: Tree,
-        rows: Tensor,
-        u: Tensor,
-        x: Tensor | None = None,
-        edges: Tensor | None = None,
+    def _swept(
+        self, tree: Tree, a: Tensor, d: Tensor, u: Tensor, table_rows: Tensor | None
     ) -> Tensor:
-        """See `Coefficients.solve`. Blocks of size one are solved in one sweep."""
-        if self.block > 1:
-            return Coefficients.solve(self, tree, rows, u, x, edges)
-        a, d = self._by_node(rows, u, x, edges)
-        return self._swept(tree, a, _scaled(u.flatten(-3), 1 / d)).view(u.shape)
+        return self._from_one_side(tree, a, _scaled(u, 1 / d))
 
-    def _swept(self, tree: Tree, a: Tensor, u: Tensor) -> Tensor:
-        """(I − U)⁻¹ u, (batch, L, heads · rhs)."""
+    def _from_one_side(self, tree: Tree, a: Tensor, u: Tensor) -> Tensor:
+        """(I − U)⁻¹ u, in one sweep."""
         one = a.new_ones(1, 1)
         return tree_solve_diag(tree, one, 0 * one, -a, u)
 
@@ -143,10 +141,10 @@ class Split(Upward):
         up_heads = (torch.arange(a.shape[-3], device=a.device) < first)[:, None, None]
         return A, torch.where(up_heads, B, down), torch.where(up_heads, C, torch.zeros_like(C))
 
-    def _swept(self, tree: Tree, a: Tensor, u: Tensor) -> Tensor:
+    def _from_one_side(self, tree: Tree, a: Tensor, u: Tensor) -> Tensor:
         first = self._num_upward(u.shape[-1] // self.rhs) * self.rhs
         one = a.new_ones(1, 1)
-        below = super()._swept(tree, a[..., :first], u[..., :first])
+        below = super()._from_one_side(tree, a[..., :first], u[..., :first])
         matrix = TreeMatrix.diag(tree, one, 0 * one, -a[..., first:])
         above = matrix.factorize().solve_adjoint(u[..., first:])
         assert isinstance(above, Tensor)  # blocks are not given per level

@@ -57,7 +57,7 @@ def explain_loss(model: nn.Module, example: Example, step: int) -> ConfigError |
         >>> print(explain_loss(layer, batch, step=0))
         the inputs of step 1 have NaN or infinite values; check the data with 'myo data check'
     """
-    inputs, _, mask, tree, _, _ = example
+    inputs, _, mask, tree, *_ = example
     if not bool(inputs.isfinite().all()):
         return DataError(
             f"the inputs of step {step + 1} have NaN or infinite values; check the data with "

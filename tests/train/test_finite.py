@@ -19,7 +19,7 @@ class Model(nn.Module):
         return self.second(self.first(inputs) / self.scale)
 
 
-BATCH = (torch.ones(3, 2), torch.zeros(3).long(), None, None, None)
+BATCH = (torch.ones(3, 2), torch.zeros(3).long(), *[None] * 4)
 
 
 def test_the_first_layer_whose_output_is_no_number_is_named():
