@@ -7,7 +7,7 @@ whatever the tree, its size and the order of elimination.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -305,3 +305,14 @@ def assert_close(
         return
     for a, e in zip(actual, expected, strict=True):
         assert_close(a, e, dtype)
+
+
+def batched_and_single_gradients(
+    y: Tensor, wanted: list[Tensor]
+) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
+    """For each entry of y (n,) its gradients: computed with the others in one batch, and alone."""
+    each = torch.eye(len(y))
+    together = torch.autograd.grad(y, wanted, each, is_grads_batched=True, retain_graph=True)
+    for i in range(len(y)):
+        alone = torch.autograd.grad(y[i], wanted, retain_graph=True)
+        yield [t[i] for t in together], list(alone)

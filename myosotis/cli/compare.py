@@ -58,19 +58,17 @@ def compare(
 
     All have the same data, width, depth, optimiser and budget, and all blocks
     work on the whole input (recipes may let 'myo' climb the tree, shift it or
-    take it apart, which mixers over sequences cannot). The table gives the mean over the seeds
-    and their standard deviation; a picture shows the learning curves.
+    take it apart, which mixers over sequences cannot). The table gives the mean
+    over the seeds and their standard deviation; a picture shows the learning
+    curves.
     """
     require_training()
+    from myosotis.train.config import ModelConfig
     from myosotis.train.interrupt import InterruptionError
-    from myosotis.train.recipes import resolve_config
+    from myosotis.train.recipes import ON_TREES_ONLY, resolve_config
 
-    changes: dict[str, object] = {
-        "model.recursive": False,
-        "model.climb_after": [],
-        "model.widen": 1,
-        "model.shifts": [0],
-    }
+    plain = ModelConfig()
+    changes: dict[str, object] = {f"model.{name}": getattr(plain, name) for name in ON_TREES_ONLY}
     if time_budget is not None:
         changes |= {"time_budget": time_budget, "epochs": _UNLIMITED}
     names = list(dict.fromkeys(name.strip() for name in mixers.split(",")))

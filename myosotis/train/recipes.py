@@ -14,7 +14,14 @@ from myosotis.errors import ConfigError
 from myosotis.train.config import TrainConfig
 from myosotis.train.settings import Settings, from_settings, set_value, to_settings
 
-__all__ = ["available_recipes", "dump_config", "load_config", "resolve_config", "with_mixer"]
+__all__ = [
+    "ON_TREES_ONLY",
+    "available_recipes",
+    "dump_config",
+    "load_config",
+    "resolve_config",
+    "with_mixer",
+]
 
 
 _SHIPPED = Path(__file__).resolve().parent.parent / "recipes"
@@ -113,7 +120,9 @@ def resolve_config(
     return from_settings(TrainConfig, settings, "--set" if assignments else "the settings")
 
 
-_FOR_ONE_MIXER = ("heads", "mixer_options", "recursive", "climb_after", "widen", "shifts")
+# What a model can do with a tree, and none with a mixer over sequences.
+ON_TREES_ONLY = ("recursive", "climb_after", "widen", "shifts")
+_FOR_ONE_MIXER = ("heads", "mixer_options", *ON_TREES_ONLY)
 
 
 def with_mixer(settings: Settings, mixer: str) -> Settings:

@@ -11,7 +11,7 @@ from myosotis.nn import Classifier, ClassifierConfig
 from myosotis.nn.block import Block
 from myosotis.nn.fused import Dropout, enter, leave
 from myosotis.tree import Tree
-from tests.cases import TREES
+from tests.cases import TREES, batched_and_single_gradients
 
 
 def pair(tree: Tree, **settings: object) -> tuple[Classifier, Classifier]:
@@ -252,9 +252,5 @@ def test_batched_gradients(norm: str) -> None:
     x = torch.randn(3, leaves, 2, requires_grad=True)
     y = fused(x).flatten()[:4]
     wanted = [x, *fused.blocks.parameters()]
-    together = torch.autograd.grad(
-        y, wanted, torch.eye(4), is_grads_batched=True, retain_graph=True
-    )
-    for i in range(4):
-        alone = torch.autograd.grad(y[i], wanted, retain_graph=True)
-        assert_same([t[i] for t in together], list(alone))
+    for together, alone in batched_and_single_gradients(y, wanted):
+        assert_same(together, alone)

@@ -7,7 +7,7 @@ from torch import Tensor
 from myosotis.nn import Myo, parametrizations, selected
 from myosotis.nn.selected import add_and_contract
 from myosotis.tree import Tree
-from tests.cases import TREES
+from tests.cases import TREES, batched_and_single_gradients
 
 HEADS = 3  # nothing that vectors or caches would like
 
@@ -95,10 +95,5 @@ def test_batched_gradients() -> None:
     x = torch.randn(2, tree.num_nodes, 4, requires_grad=True)
     y = made(x).flatten()[:5]
     wanted = [x, *made.coefficients.parameters()]
-    together = torch.autograd.grad(
-        y, wanted, torch.eye(5), is_grads_batched=True, retain_graph=True
-    )
-    for i in range(5):
-        alone = torch.autograd.grad(y[i], wanted, retain_graph=True)
-        for a, b in zip(together, alone, strict=True):
-            torch.testing.assert_close(a[i], b, rtol=1e-4, atol=1e-5)
+    for together, alone in batched_and_single_gradients(y, wanted):
+        torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
