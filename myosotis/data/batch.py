@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from myosotis.tree import Tree
 
-__all__ = ["Batch", "Split"]
+__all__ = ["Batch", "Separable", "Split"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,4 +64,24 @@ class Split(Protocol):
         self, batch_size: int, *, seed: int | None = None, drop_last: bool = False
     ) -> Iterator[Batch]:
         """Go once through the examples: in order without a seed, else shuffled by it."""
+        ...
+
+
+@runtime_checkable
+class Separable(Split, Protocol):
+    """A split whose examples have parts that are examples themselves, as lists are of lists.
+
+    Example:
+        >>> from myosotis.data import load
+        >>> isinstance(load("digits").train, Separable)
+        False
+    """
+
+    def parts(self, share: float, *, seed: int) -> Split:
+        """Return as many examples, drawn by the seed: of each a part.
+
+        Args:
+            share: how large the parts may be, above 0; with 1, they may be whole examples.
+            seed: of the choice.
+        """
         ...

@@ -10,7 +10,7 @@ from myosotis.compiled import kernel
 from myosotis.data.listops import CLOSE, FIRST_DIGIT, FIRST_OPERATOR
 from myosotis.data.listops_kernels import apply_operator
 
-__all__ = ["expression_trees", "list_values", "node_values"]
+__all__ = ["choose_lists", "expression_trees", "list_values", "node_values"]
 
 
 @kernel
@@ -119,3 +119,49 @@ def list_values(
                 inside = node - first
             node += 1
     return at_end, heights_at_end
+
+
+@kernel
+def choose_lists(
+    tokens: NDArray[np.integer],
+    offsets: NDArray[np.int64],
+    heights: NDArray[np.int16],
+    wanted: NDArray[np.int64],
+    draws: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where one list of each expression begins and ends, all laid end to end.
+
+    Args:
+        tokens: [total] of complete expressions.
+        offsets: int64[number + 1], where each begins.
+        heights: int16[total], as `list_values` gives them.
+        wanted: int64[number], the height of the list; the whole expression if it has none such.
+        draws: float64[number], at least 0 and below 1: which of those that are as high.
+
+    Example:
+        >>> from myosotis.data.listops import tokenize
+        >>> tokens, offsets = tokenize("[MAX 2 [MIN 4 7 ] 0 ]"), np.array([0, 8])
+        >>> _, heights = list_values(tokens, offsets)
+        >>> choose_lists(tokens, offsets, heights, np.array([1]), np.array([0.5]))
+        (array([2]), array([6]))
+    """
+    begins, ends = offsets[:-1].copy(), offsets[1:].copy()
+    for expression in range(len(wanted)):
+        first, last = offsets[expression], offsets[expression + 1]
+        as_high = heights[first:last] == wanted[expression]
+        left = int(draws[expression] * np.sum(as_high))
+        for place in range(last - first):
+            if not as_high[place]:
+                continue
+            if left == 0:
+                begin, open_lists = first + place, 1
+                while open_lists:
+                    begin -= 1
+                    if tokens[begin] == CLOSE:
+                        open_lists += 1
+                    elif tokens[begin] >= FIRST_OPERATOR:
+                        open_lists -= 1
+                begins[expression], ends[expression] = begin, first + place + 1
+                break
+            left -= 1
+    return begins, ends

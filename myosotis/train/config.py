@@ -137,6 +137,8 @@ class TrainConfig:
         learn_from: `examples`: from the class of each; `nodes`: from the classes of all nodes of
             their trees, where the data has them (`sst`). Validation and test are about examples.
         epochs: passes over the training set.
+        growing_epochs: in the first so many of them each example is one of its own parts, which
+            grow from pass to pass, where the data can be taken apart (`listops-chain`).
         batch_size: examples in a step, on each device.
         seed: of the first weights, of the order of examples, and of dropout.
         deterministic: use deterministic algorithms only, where a device has faster ones. (On the
@@ -167,6 +169,7 @@ class TrainConfig:
     optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
     learn_from: LearnFrom = "examples"
     epochs: int = 10
+    growing_epochs: int = 0
     batch_size: int = 64
     seed: int = 0
     deterministic: bool = False
@@ -184,6 +187,8 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name} is {value}; it must be at least 1")
+        if self.growing_epochs < 0:
+            raise ConfigError(f"growing_epochs is {self.growing_epochs}; it must be at least 0")
         if not 0 <= self.seed < 2**63:
             raise ConfigError(f"seed is {self.seed}; it must be at least 0 and below 2^63")
         if self.time_budget is not None and not self.time_budget > 0:

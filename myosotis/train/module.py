@@ -47,6 +47,7 @@ class TrainingModule(pl.LightningModule):
             self.task.train,
             self.config.batch_size,
             seed=self.config.seed,
+            growing_epochs=self.config.growing_epochs,
             step=lambda: trainer.global_step,
             rank=trainer.global_rank,
             world=trainer.world_size,

@@ -8,6 +8,8 @@ import numpy as np
 from torch import Tensor
 
 from myosotis.data import Split
+from myosotis.data.batch import Separable
+from myosotis.errors import ConfigError
 from myosotis.tree import Tree
 
 __all__ = ["Example", "Stream", "epoch_seed"]
@@ -38,6 +40,8 @@ class Stream:
         split: the examples.
         batch_size: examples in a batch.
         seed: shuffles; None keeps the order of the split.
+        growing_epochs: in so many passes the examples are parts of themselves, which grow from
+            pass to pass, before they are whole; the split must be `Separable` then.
         step: tells how many batches of this stream were taken so far, in all passes.
         rank: which share is ours, where several devices divide the batches among them.
         world: number of devices.
@@ -52,6 +56,7 @@ class Stream:
     split: Split
     batch_size: int
     seed: int | None = None
+    growing_epochs: int = 0
     step: Callable[[], int] = lambda: 0
     rank: int = 0
     world: int = 1
@@ -80,6 +85,17 @@ class Stream:
             else range(self._num_batches)
         )
 
+    def _examples(self, epoch: int, seed: int) -> Split:
+        """The split, or parts of its examples."""
+        if epoch >= self.growing_epochs:
+            return self.split
+        if not isinstance(self.split, Separable):
+            raise ConfigError(
+                f"growing_epochs is {self.growing_epochs}, but these examples have no parts to "
+                "begin with; set it to 0"
+            )
+        return self.split.parts((epoch + 1) / self.growing_epochs, seed=seed)
+
     def __iter__(self) -> Iterator[Example]:
         # A generator: the step is asked for with the first batch, when Lightning has restored it.
         if self.seed is None:
@@ -87,7 +103,8 @@ class Stream:
             batches = islice(self.split.batches(self.batch_size), mine.start, None, mine.step)
         else:
             epoch, taken = divmod(self.step(), len(self))
-            shuffled = self.split.batches(self.batch_size, seed=epoch_seed(self.seed, epoch))
+            seed = epoch_seed(self.seed, epoch)
+            shuffled = self._examples(epoch, seed).batches(self.batch_size, seed=seed)
             first, last = taken * self.world + self.rank, len(self) * self.world
             batches = islice(shuffled, first, last, self.world)
         for batch in batches:

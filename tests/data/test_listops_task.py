@@ -1,5 +1,6 @@
 """The three ListOps tasks, from published files and generated."""
 
+import itertools
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import pytest
 
 from myosotis.data import listops_task
 from myosotis.data.listops import (
-    CLOSE,
     FIRST_DIGIT,
     FIRST_OPERATOR,
     OPERATORS,
@@ -16,6 +16,7 @@ from myosotis.data.listops import (
     evaluate,
     tokenize,
 )
+from myosotis.data.listops_chains import ChainSplit
 from myosotis.data.listops_examples import Expressions
 from myosotis.data.listops_files import read_tsv
 from myosotis.data.listops_task import (
@@ -135,22 +136,44 @@ def test_chain_task_from_files(lra_root: Path) -> None:
         assert batch.node_labels[0].tolist() == closed_values(text)
 
 
-def test_rarer_heights_of_lists_count_more_in_chains(lra_root: Path) -> None:
-    heights, weights = [], []
+def test_an_expression_counts_as_much_as_all_lists_inside_it(lra_root: Path) -> None:
+    sizes = set()
     for batch in load_listops_chain(lra_root).test.batches(1):
+        assert batch.node_labels is not None
         assert batch.node_weights is not None
-        inside: list[int] = []  # how high the lists that are open stand already
-        for token, weight in zip(batch.inputs[0].tolist(), batch.node_weights[0], strict=True):
-            if token == CLOSE:
-                height = inside.pop() + 1
-                inside = [*inside[:-1], max(inside[-1], height)] if inside else []
-                heights.append(height)
-                weights.append(float(weight))
-            elif token >= FIRST_OPERATOR:
-                inside.append(0)
-    counts = np.bincount(heights)
-    assert len(set(heights)) > 1
-    np.testing.assert_allclose(weights, counts[heights] ** -0.5, rtol=1e-6)
+        *inside, whole = batch.node_weights[0][batch.node_labels[0] >= 0].tolist()
+        sizes.add(len(inside))
+        assert whole == 1
+        assert sum(inside) == pytest.approx(1 if inside else 0)
+        assert len(set(inside)) <= 1
+    assert len(sizes) > 1
+
+
+def test_parts_of_expressions_are_lists_that_stand_in_them(lra_root: Path) -> None:
+    whole = load_listops_chain(lra_root).test
+    assert isinstance(whole, ChainSplit)
+    seen: dict[float, set[int]] = {0.1: set(), 1.0: set()}
+    for share, seed in itertools.product(seen, range(8)):
+        parts = whole.parts(share, seed=seed)
+        assert len(parts) == len(whole)
+        for text, batch in zip(TEXTS, parts.batches(1), strict=True):
+            cut = as_text(batch.inputs[0].numpy())
+            assert f" {cut} " in f" {text} "
+            assert batch.labels.tolist() == [evaluate(cut)]
+            assert batch.tree == Tree([*range(1, batch.inputs.shape[1]), -1])
+            assert batch.node_labels is not None
+            assert batch.node_labels[0].tolist() == closed_values(cut)
+            seen[share].add(cut.count("["))
+    assert max(seen[0.1]) == 1  # lists of digits
+    assert max(seen[1.0]) == max(text.count("[") for text in TEXTS)
+
+
+def test_parts_are_drawn_by_the_seed(lra_root: Path) -> None:
+    whole = load_listops_chain(lra_root).train
+    assert isinstance(whole, ChainSplit)
+    drawn = [whole.parts(1.0, seed=seed).tokens.tolist() for seed in (0, 0, 1, 2, 3)]
+    assert drawn[0] == drawn[1]
+    assert any(drawn[0] != other for other in drawn[2:])
 
 
 def closed_values(text: str) -> list[int]:

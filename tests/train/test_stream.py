@@ -1,6 +1,12 @@
+import numpy as np
+import pytest
 import torch
 
 from myosotis.data import load
+from myosotis.data.listops import tokenize
+from myosotis.data.listops_chains import chains
+from myosotis.data.listops_examples import Corpus
+from myosotis.errors import ConfigError
 from myosotis.train.stream import Stream, epoch_seed
 
 
@@ -58,3 +64,30 @@ def test_devices_leave_out_nothing_in_validation():
     for rank in range(4):  # more devices than batches
         stream = Stream(split, 60, rank=rank, world=4)
         assert len(stream) == len(inputs(stream)) == 3
+
+
+def nested_lists():
+    text = "[MAX 2 [MIN 4 [SM 5 6 ] ] 0 ]"
+    tokens = tokenize(text)
+    offsets = np.arange(4) * len(tokens)
+    return chains(Corpus(np.tile(tokens, 3), offsets, np.array([2, 2, 2])))
+
+
+def test_examples_grow_from_pass_to_pass_until_they_are_whole():
+    split = nested_lists()
+    longest = []
+    for epoch in range(5):
+        stream = Stream(split, 1, seed=0, growing_epochs=3, step=lambda e=epoch: 3 * e)
+        examples = inputs(stream)
+        assert len(examples) == len(stream) == 3
+        longest.append(max(example.shape[1] for example in examples))
+    assert longest[0] == 4  # [SM 5 6 ]
+    assert longest == sorted(longest)
+    assert longest[3:] == [11, 11]
+    (again,) = inputs(Stream(split, 3, seed=0, growing_epochs=3))
+    assert torch.equal(again, inputs(Stream(split, 3, seed=0, growing_epochs=3))[0])
+
+
+def test_what_has_no_parts_cannot_grow():
+    with pytest.raises(ConfigError, match="growing_epochs is 2"):
+        next(iter(Stream(load("digits").train, 50, seed=0, growing_epochs=2)))
