@@ -137,8 +137,9 @@ class TrainConfig:
         learn_from: `examples`: from the class of each; `nodes`: from the classes of all nodes of
             their trees, where the data has them (`sst`). Validation and test are about examples.
         epochs: passes over the training set.
-        growing_epochs: in the first so many of them each example is one of its own parts, which
-            grow from pass to pass, where the data can be taken apart (`listops-chain`).
+        growing_epochs: if not 0, learn from parts of the examples, drawn anew in each pass, where
+            the data can be taken apart (`listops-chain`): in the first so many passes they grow,
+            then they are of all sizes up to the whole. Validation and test are of whole examples.
         batch_size: examples in a step, on each device.
         seed: of the first weights, of the order of examples, and of dropout.
         deterministic: use deterministic algorithms only, where a device has faster ones. (On the

@@ -40,8 +40,8 @@ class Stream:
         split: the examples.
         batch_size: examples in a batch.
         seed: shuffles; None keeps the order of the split.
-        growing_epochs: in so many passes the examples are parts of themselves, which grow from
-            pass to pass, before they are whole; the split must be `Separable` then.
+        growing_epochs: if not 0, examples are parts of those of the split, which must be
+            `Separable`: in so many passes they grow, then they are of all sizes.
         step: tells how many batches of this stream were taken so far, in all passes.
         rank: which share is ours, where several devices divide the batches among them.
         world: number of devices.
@@ -87,14 +87,14 @@ class Stream:
 
     def _examples(self, epoch: int, seed: int) -> Split:
         """The split, or parts of its examples."""
-        if epoch >= self.growing_epochs:
+        if not self.growing_epochs:
             return self.split
         if not isinstance(self.split, Separable):
             raise ConfigError(
                 f"growing_epochs is {self.growing_epochs}, but these examples have no parts to "
                 "begin with; set it to 0"
             )
-        return self.split.parts((epoch + 1) / self.growing_epochs, seed=seed)
+        return self.split.parts(min(1.0, (epoch + 1) / self.growing_epochs), seed=seed)
 
     def __iter__(self) -> Iterator[Example]:
         # A generator: the step is asked for with the first batch, when Lightning has restored it.
