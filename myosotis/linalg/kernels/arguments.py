@@ -54,19 +54,20 @@ def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
-def empty(like: Tensor) -> Tensor:
-    """An uninitialised contiguous tensor of the same shape and dtype.
+def empty(like: Tensor, *shape: int) -> Tensor:
+    """An uninitialised contiguous tensor of the same dtype and, unless given, the same shape.
 
     A large one comes from NumPy, which asks the system for huge pages. Memory of that size is new
     each time, and getting it page by page would take longer than filling it.
     """
-    size = like.numel() * like.element_size()
+    shape = shape or tuple(like.shape)
+    size = prod(shape) * like.element_size()
     if size < _LARGE:
-        return torch.empty(like.shape, dtype=like.dtype)
+        return torch.empty(shape, dtype=like.dtype)
     memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     array = memory[start : start + size].view(unit_of(like.dtype).dtype)
-    return torch.from_numpy(array.reshape(like.shape))
+    return torch.from_numpy(array.reshape(shape))
 
 
 @lru_cache(maxsize=64)

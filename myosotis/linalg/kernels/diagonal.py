@@ -104,15 +104,19 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     u = in_memory(u)
     x = empty(u)
     singular = np.zeros(1, dtype=np.uint8)
+    pieces, tile = systems_or_channels(u), _tile(u)
+    # Two rows for each node and two more; huge pages pay here as much as for the solution.
+    scratch = empty(u, len(pieces), 2 * tree.num_nodes + 2, tile)
     run_on_threads(
         fused_sweeps.solve,
-        systems_or_channels(u),
+        pieces,
         tree_arrays(tree),
         unit_of(u.dtype),
         addresses(a, b, c, u, x),
         unsigned(tree.num_edges, b_rows, c_rows),
         unsigned(width_of(u), u.element_size()),
-        np.uint64(_tile(u)),
+        np.uint64(tile),
+        (*addresses(scratch), *unsigned(scratch.stride(0) * scratch.element_size())),
         _past_caches(x),
         singular,
     )

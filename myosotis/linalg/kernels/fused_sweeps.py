@@ -12,7 +12,6 @@ do, and what was sent is still at hand.
 These are the operations of `diagonal_sweeps`, in an order that leaves the same bits.
 """
 
-import numpy as np
 from numba import uintp
 
 from myosotis.compiled import kernel
@@ -29,23 +28,23 @@ def solve(team, pieces, *arguments):
     """Solve the systems of each piece in its channels, `tile` channels at a time.
 
     Arguments: tree; unit; addresses of a, b, c, u, x; (E, rows between systems of b, of c);
-    (bytes of a row, of a number); tile; whether solutions are written past the caches, their rows
-    then being aligned; `singular`, whose element becomes 1 if a pivot is zero.
+    (bytes of a row, of a number); tile; address of aligned memory for the kernel's own use and how
+    many bytes of it each piece has, two rows of a tile for each node and two more; whether
+    solutions are written past the caches, their rows then being aligned; `singular`, whose element
+    becomes 1 if a pivot is zero.
     """
     deal_out(team, pieces, solve_piece, arguments)
 
 
 @kernel
-def solve_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, tile, away, singular, i):
-    L, high, item = uintp(tree[0].size), pieces[i, 1], sizes_in_bytes[1]
-    # Two rows for each node and two more, from an aligned address on. The array goes to another
-    # function, because it would be released here once its address is taken.
-    scratch = np.empty((L + uintp(1)) * uintp(2) * tile * item + uintp(64), np.uint8)
-    systems = (pieces[i, 2], pieces[i, 3])
+def solve_piece(
+    pieces, tree, unit, tables, sizes, sizes_in_bytes, tile, scratch, away, singular, i
+):
+    high, systems = pieces[i, 1], (pieces[i, 2], pieces[i, 3])
+    own, settings = scratch[0] + uintp(i) * scratch[1], (tables, sizes, sizes_in_bytes, away)
     for low in range(pieces[i, 0], high, tile):
         channels = (low, min(tile, high - low))
-        settings = (tables, sizes, sizes_in_bytes, away)
-        if solve_systems(scratch, tree, unit, settings, channels, systems):
+        if solve_systems(own, tree, unit, settings, channels, systems):
             singular[0] = 1
     fence()
 
@@ -58,8 +57,7 @@ def solve_systems(scratch, tree, unit, settings, channels, systems):
     width, item = sizes_in_bytes
     low, n = channels
     L, step, singular = uintp(tree[0].size), n * item, False
-    start = scratch.ctypes.data + (-scratch.ctypes.data) % uintp(64)
-    kept, spare = (start, start + L * step, step), start + uintp(2) * L * step
+    kept, spare = (scratch, scratch + L * step, step), scratch + uintp(2) * L * step
     for s in range(systems[0], systems[1]):
         nodes, shift, offset = s * L * width + low * item, s * width, low * item
         rows = (a + nodes, b + b_rows * shift + offset, c + c_rows * shift + offset, u + nodes)
