@@ -1,7 +1,7 @@
 """Tasks: real data, in order, ready to train on."""
 
 from myosotis.data.arrays import ArraySplit, Scale
-from myosotis.data.batch import Batch, Split
+from myosotis.data.batch import Batch, Separable, Split
 from myosotis.data.forests import ForestSplit
 from myosotis.data.layout import ImageLayout
 from myosotis.data.registry import available, load, register
@@ -14,6 +14,7 @@ __all__ = [
     "ImageLayout",
     "Provenance",
     "Scale",
+    "Separable",
     "Split",
     "Task",
     "available",

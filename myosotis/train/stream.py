@@ -7,8 +7,7 @@ from itertools import islice
 import numpy as np
 from torch import Tensor
 
-from myosotis.data import Split
-from myosotis.data.batch import Separable
+from myosotis.data import Separable, Split
 from myosotis.errors import ConfigError
 from myosotis.tree import Tree
 
