@@ -1,6 +1,6 @@
 """Expressions of ListOps as chains of tokens, and the lists in them as examples of their own."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from myosotis.data.listops_examples import Corpus
 __all__ = ["ChainSplit", "chains"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ChainSplit(ForestSplit):
     """Expressions, each token hanging on the next; made by `chains`.
 
@@ -27,7 +27,7 @@ class ChainSplit(ForestSplit):
         ('[MIN 4 7 ]', [4])
     """
 
-    heights: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, np.int16))
+    heights: NDArray[np.int16]
 
     def parts(self, share: float, *, seed: int) -> "ChainSplit":
         """Of each expression one list: any height up to this share of the largest is as likely."""

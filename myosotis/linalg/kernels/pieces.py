@@ -9,7 +9,7 @@ from myosotis.linalg.kernels.threads import Pieces, spans
 
 __all__ = ["GROUP", "systems_or_channels"]
 
-GROUP = 8  # systems that go through the tree together; flat between 4 and 12 when measured
+GROUP = 4  # systems that go through the tree together; with more they do not stay in the caches
 _CHANNELS = 32  # channels are split between threads at multiples of this
 
 
