@@ -15,7 +15,6 @@ __all__ = [
     "addresses",
     "empty",
     "in_memory",
-    "inner_rows",
     "own_rows",
     "rows_in_memory",
     "systems_of",
@@ -82,13 +81,6 @@ def tree_arrays(tree: Tree) -> tuple[Index, Index, Index, Index]:
         tree.num_children.astype(np.uint64),
         bounds.astype(np.uint64),
     )
-
-
-@lru_cache(maxsize=64)
-def inner_rows(tree: Tree) -> Index:
-    """How many inner nodes come before each node: the row of an inner one among them."""
-    inner = tree.num_children > 0
-    return (np.cumsum(inner) - inner).astype(np.uint64)
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,6 @@ from myosotis.linalg.kernels.arguments import (
     addresses,
     empty,
     in_memory,
-    inner_rows,
     own_rows,
     rows_in_memory,
     systems_of,
@@ -106,19 +105,18 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     x = empty(u)
     singular = np.zeros(1, dtype=np.uint8)
     pieces, tile = systems_or_channels(u), _tile(u)
-    num_inner = tree.num_nodes - tree.num_leaves
-    memory = empty(u, len(pieces), 2 * num_inner + fused_sweeps.SPARE_ROWS, tile)
+    # Two rows for each node and two more: large, so it must come from huge pages too.
+    scratch = empty(u, len(pieces), 2 * tree.num_nodes + 2, tile)
     run_on_threads(
         fused_sweeps.solve,
         pieces,
         tree_arrays(tree),
-        inner_rows(tree),
         unit_of(u.dtype),
         addresses(a, b, c, u, x),
         unsigned(tree.num_edges, b_rows, c_rows),
         unsigned(width_of(u), u.element_size()),
         np.uint64(tile),
-        (*addresses(memory), *unsigned(memory.stride(0) * memory.element_size(), num_inner)),
+        (*addresses(scratch), *unsigned(scratch.stride(0) * scratch.element_size())),
         _past_caches(x),
         singular,
     )
