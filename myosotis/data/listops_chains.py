@@ -42,9 +42,7 @@ class ChainSplit(ForestSplit):
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         nodes = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], sizes)
         assert self.node_labels is not None  # `chains` has given them
-        values = self.node_labels[nodes]
-        labels = values[offsets[1:] - 1].astype(np.int64)
-        return _chains(self.tokens[nodes], offsets, labels, values, self.heights[nodes])
+        return _chains(self.tokens[nodes], offsets, self.node_labels[nodes], self.heights[nodes])
 
 
 def chains(corpus: Corpus) -> ChainSplit:
@@ -56,16 +54,16 @@ def chains(corpus: Corpus) -> ChainSplit:
 
     values, heights = list_values(corpus.tokens, corpus.offsets)
     values[corpus.offsets[1:] - 1] = corpus.labels  # also of an expression that is only a digit
-    return _chains(corpus.tokens, corpus.offsets, corpus.labels, values, heights)
+    return _chains(corpus.tokens, corpus.offsets, values, heights)
 
 
 def _chains(
     tokens: NDArray[np.uint8],
     offsets: NDArray[np.int64],
-    labels: NDArray[np.int64],
     values: NDArray[np.int8],
     heights: NDArray[np.int16],
 ) -> ChainSplit:
+    """The split from tokens laid end to end; the last value of each example is its label."""
     last, sizes = offsets[1:] - 1, np.diff(offsets)
     parents = np.arange(1, len(tokens) + 1, dtype=np.int32)
     parents -= np.repeat(offsets[:-1].astype(np.int32), sizes)
@@ -77,7 +75,7 @@ def _chains(
         parents,
         offsets,
         tokens,
-        labels,
+        labels=values[last].astype(np.int64),
         inputs_on="nodes",
         node_labels=values,
         node_weights=weights,
