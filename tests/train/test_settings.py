@@ -53,6 +53,7 @@ def test_values_take_their_declared_type():
         ({"model": 3}, "'model' has settings by name, not 3"),
         ({"time_budget": "soon"}, "time_budget: 'soon' is no length of time"),
         ({"epochs": 0}, "epochs is 0; it must be at least 1"),
+        ({"growing_epochs": -1}, "growing_epochs is -1; it must be at least 0"),
         ({"seed": -1}, "seed is -1"),
         ({"time_budget": -1}, "time_budget: -1 is no length of time"),
         ({"checkpoint_every": -1}, "checkpoint_every is -1"),
