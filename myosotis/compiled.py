@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["inlined", "kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,8 +25,26 @@ def kernel(function: Function) -> Function:
         >>> double(21)
         42
     """
+    return _compiled(function, inline=False)
+
+
+def inlined(function: Function) -> Function:
+    """The same for a part of other kernels, in which it leaves no call: the body of a loop.
+
+    Example:
+        >>> @inlined
+        ... def double(x: int) -> int:
+        ...     return 2 * x
+        >>> double(21)
+        42
+    """
+    return _compiled(function, inline=True)
+
+
+def _compiled(function: Function, inline: bool) -> Function:
+    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+        compiled = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # numba found no place for its cache
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+        compiled = numba.njit(**settings)(function)
     return cast(Function, compiled)

@@ -188,7 +188,7 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         systems_of(blocks[0].shape[:-2], left.shape[:-2]),
         addresses(left, right),
         addresses(*products),
-        *unsigned(E, width_of(left), H, CHUNK),
+        *unsigned(E, width_of(left), left.element_size(), CHUNK),
     )
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C

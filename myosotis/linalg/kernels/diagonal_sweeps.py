@@ -14,8 +14,23 @@ channel, and indices are unsigned, so that a kernel does nothing but add and mul
 
 from numba import uintp
 
-from myosotis.compiled import kernel
-from myosotis.linalg.kernels.rows import combine, combine_away, fence, invert, reduce
+from myosotis.compiled import inlined, kernel
+from myosotis.linalg.kernels.rows import combine, fence, invert
+from myosotis.linalg.kernels.strips import (
+    NARROW,
+    WIDE,
+    add_product,
+    cuts,
+    load,
+    load_coefficient,
+    narrow,
+    single,
+    store,
+    store_away,
+    subtract_product,
+    subtract_real_products,
+    wide,
+)
 from myosotis.linalg.kernels.team import deal_out
 
 __all__ = ["eliminate", "factored_outer", "outer", "sweep"]
@@ -100,65 +115,117 @@ def sweep(team, pieces, *arguments):
 def sweep_piece(pieces, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, group, away, i):
     low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
     step, width, item = sizes_in_bytes
-    system, row, pivot_rows, edge_rows, one = sharing
-    n, offset = high - low, low * item
-    u, x = ends[0] + offset, ends[1] + offset
-    parent, first_child, num_children, levels = tree
+    offset, size, across = low * item, (high - low) * item, uintp(1)
+    if sharing[4] is not None:  # one coefficient for all channels: it does not move along
+        across = uintp(0)
     inverse, down, up = tables
-    if one is None:
-        inverse, down, up = inverse + offset, down + offset, up + offset
-    L, zero = uintp(parent.size), uintp(0)
+    shift = across * offset
+    tables = (inverse + shift, down + shift, up + shift)
+    sides, sizes = (ends[0] + offset, ends[1] + offset), (step, width, item, size, across)
     for g in range(first, last, group):
-        stop = min(g + group, last)
-        for v in range(L):
-            children = num_children[v]
-            if children != zero:  # a leaf has ũ = u: nothing to write on the way up
-                for b in range(g, stop):
-                    table = (up + system[b] * edge_rows * step, step, one, signs[2])
-                    base, family = b * L * width, (v, first_child[v], children)
-                    receive(family, num_children, row, unit, table, u + base, x + base, width, n)
-        level = uintp(levels.size) - uintp(1)
-        while level != zero:
-            level -= uintp(1)
-            for v in range(levels[level], levels[level + uintp(1)]):
-                p = parent[v]
-                source = u if num_children[v] == zero else x
-                for b in range(g, stop):
-                    here = (b * L + v) * width
-                    pivot = (system[b] * pivot_rows + row[v]) * step
-                    own = (inverse + pivot, source + here, signs[0])
-                    if p == L:
-                        combine(unit, x + here, None, n, (own,), one)
-                    else:
-                        edge = (system[b] * edge_rows + row[v]) * step
-                        above = (down + edge, x + (b * L + p) * width, signs[1])
-                        if away and num_children[v] == zero:
-                            combine_away(unit, x + here, None, n, (own, above), one)
-                        else:
-                            combine(unit, x + here, None, n, (own, above), one)
+        systems = (g, min(g + group, last))
+        climb(tree, unit, tables[2], sharing, signs[2], sides, sizes, systems)
+        descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away)
     fence()
 
 
 @kernel
-def receive(family, num_children, row, unit, table, u, x, width, n):
-    """ũ_v = u_v + Σ_c up_c ũ_c, four children at a time. family: (v, first child, how many)."""
-    v, c, left = family
-    up, step, one, sign = table
-    zero, four = uintp(0), uintp(4)
-    out, start = x + v * width, u + v * width
-    while left != zero:
-        c1, c2, c3 = c + uintp(1), c + uintp(2), c + uintp(3)
-        t0 = (up + row[c] * step, (u if num_children[c] == zero else x) + c * width, sign)
-        if left >= four:
-            t1 = (up + row[c1] * step, (u if num_children[c1] == zero else x) + c1 * width, sign)
-            t2 = (up + row[c2] * step, (u if num_children[c2] == zero else x) + c2 * width, sign)
-            t3 = (up + row[c3] * step, (u if num_children[c3] == zero else x) + c3 * width, sign)
-            combine(unit, out, start, n, (t0, t1, t2, t3), one)
-            c, left = c + four, left - four
+def climb(tree, unit, up, sharing, sign, sides, sizes, systems):
+    """Leave ũ of inner nodes in x. A leaf has ũ = u: it is not written on the way up."""
+    _, first_child, num_children, _ = tree
+    system, row, _, edge_rows, one = sharing
+    step, width, item, size, across = sizes
+    L, zero = uintp(num_children.size), uintp(0)
+    first_cut, second_cut = cuts(size, item)
+    for v in range(L):
+        if num_children[v] == zero:
+            continue
+        family = (v, first_child[v], first_child[v] + num_children[v])
+        for b in range(systems[0], systems[1]):
+            table = (up + system[b] * edge_rows * step, step, across, one, sign)
+            ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+            at = zero
+            while at < first_cut:
+                receive(wide(unit), family, num_children, row, table, ends, at)
+                at += uintp(WIDE)
+            while at < second_cut:
+                receive(narrow(unit), family, num_children, row, table, ends, at)
+                at += uintp(NARROW) * item
+            while at < size:
+                receive(single(unit), family, num_children, row, table, ends, at)
+                at += item
+
+
+@inlined
+def receive(like, family, num_children, row, table, ends, at):
+    """ũ_v = u_v + Σ_c up_c ũ_c in the strip `at`. family: (v, first child, end of children)."""
+    v, first, last = family
+    up, step, across, one, sign = table
+    u, x, width = ends
+    total = load(like, u + v * width + at)
+    for c in range(first, last):
+        source = u if num_children[c] == uintp(0) else x
+        value = load(like, source + c * width + at)
+        edge = load_coefficient(like, up + row[c] * step + across * at, one)
+        total = add_product(total, edge, value, sign)
+    store(total, x + v * width + at)
+
+
+@kernel
+def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away):
+    """Leave x of all nodes, those of a family together."""
+    _, first_child, num_children, levels = tree
+    inverse, down, _ = tables
+    system, row, pivot_rows, edge_rows, one = sharing
+    step, width, item, size, across = sizes
+    L, zero = uintp(num_children.size), uintp(0)
+    first_cut, second_cut = cuts(size, item)
+    level = uintp(levels.size) - uintp(1)
+    for v in range(levels[level - uintp(1)], L):  # the roots
+        for b in range(systems[0], systems[1]):
+            here = (b * L + v) * width
+            pivot = inverse + (system[b] * pivot_rows + row[v]) * step
+            source = sides[0] if num_children[v] == zero else sides[1]
+            own = (pivot, source + here, signs[0])
+            combine(unit, sides[1] + here, None, size // item, (own,), one)
+    while level != zero:
+        level -= uintp(1)
+        for v in range(levels[level], levels[level + uintp(1)]):
+            family = (v, first_child[v], first_child[v] + num_children[v])
+            for b in range(systems[0], systems[1]):
+                pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
+                table = (inverse + pivots, down + edges, step, across, one, signs, away)
+                ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+                at = zero
+                while at < first_cut:
+                    send(wide(unit), family, num_children, row, table, ends, at)
+                    at += uintp(WIDE)
+                while at < second_cut:
+                    send(narrow(unit), family, num_children, row, table, ends, at)
+                    at += uintp(NARROW) * item
+                while at < size:
+                    send(single(unit), family, num_children, row, table, ends, at)
+                    at += item
+
+
+@inlined
+def send(like, family, num_children, row, table, ends, at):
+    """x_c = inverse_c ũ_c + down_c x_v in the strip `at` of all children of v."""
+    v, first, last = family
+    inverse, down, step, across, one, signs, away = table
+    u, x, width = ends
+    above = load(like, x + v * width + at)
+    for c in range(first, last):
+        here, shift = c * width + at, row[c] * step + across * at
+        leaf = num_children[c] == uintp(0)
+        value = load(like, (u if leaf else x) + here)
+        own = load_coefficient(like, inverse + shift, one)
+        edge = load_coefficient(like, down + shift, one)
+        total = add_product(add_product(None, own, value, signs[0]), edge, above, signs[1])
+        if away and leaf:
+            store_away(total, x + here)
         else:
-            combine(unit, out, start, n, (t0,), one)
-            c, left = c + uintp(1), left - uintp(1)
-        start = out
+            store(total, x + here)
 
 
 @kernel
@@ -167,65 +234,99 @@ def outer(team, pieces, *arguments):
 
     For the nodes of each piece, `chunk` at a time: within a chunk every system is read in one go.
     Arguments: parent; unit; system; addresses of left, right; addresses of the three tables
-    (·, L, H), (·, edges, H), (·, edges, H); edges; bytes of a row; number of channels; chunk.
+    (·, L, H), (·, edges, H), (·, edges, H); edges; bytes of a row, of a number; chunk.
     """
     deal_out(team, pieces, outer_piece, arguments)
 
 
 @kernel
-def outer_piece(pieces, parent, unit, system, ends, products, edges, width, n, chunk, i):
+def outer_piece(pieces, parent, unit, system, ends, products, edges, width, item, chunk, i):
     first, last = pieces[i, 0], pieces[i, 1]
-    left, right = ends
-    diagonal, lower, upper = products
-    L, conjugate = uintp(parent.size), -unit.real
+    L, zero = uintp(parent.size), uintp(0)
+    first_cut, second_cut = cuts(width, item)
     for begin in range(first, last, chunk):
         end = min(begin + chunk, last)
         for b in range(uintp(system.size)):
             for v in range(begin, end):
-                here = (b * L + v) * width
-                at = diagonal + (system[b] * L + v) * width
-                reduce(unit, at, at, n, ((right + here, left + here, conjugate),))
-                if v < edges:
-                    edge, above = (system[b] * edges + v) * width, (b * L + parent[v]) * width
-                    at = lower + edge
-                    reduce(unit, at, at, n, ((right + above, left + here, conjugate),))
-                    at = upper + edge
-                    reduce(unit, at, at, n, ((right + here, left + above, conjugate),))
+                rows = ((b * L + v) * width, (b * L + parent[v]) * width)
+                totals = ((system[b] * L + v) * width, (system[b] * edges + v) * width)
+                edge = v < edges
+                at = zero
+                while at < first_cut:
+                    outer_strip(wide(unit), unit, edge, ends, products, rows, totals, at)
+                    at += uintp(WIDE)
+                while at < second_cut:
+                    outer_strip(narrow(unit), unit, edge, ends, products, rows, totals, at)
+                    at += uintp(NARROW) * item
+                while at < width:
+                    outer_strip(single(unit), unit, edge, ends, products, rows, totals, at)
+                    at += item
+
+
+@inlined
+def outer_strip(like, unit, edge, ends, products, rows, totals, at):
+    left, right = ends[0] + at, ends[1] + at
+    here, above = rows
+    own, conjugate = products[0] + totals[0] + at, -unit.real
+    left_v, right_v = load(like, left + here), load(like, right + here)
+    store(subtract_product(load(like, own), right_v, left_v, conjugate), own)
+    if edge:
+        left_p, right_p = load(like, left + above), load(like, right + above)
+        lower, upper = products[1] + totals[1] + at, products[2] + totals[1] + at
+        store(subtract_product(load(like, lower), right_p, left_v, conjugate), lower)
+        store(subtract_product(load(like, upper), right_v, left_p, conjugate), upper)
 
 
 @kernel
 def factored_outer(team, pieces, *arguments):
-    """η̄_v right_p + left_p ξ̄_v and −η_v ξ̄_v of the nodes of each piece, summed over systems.
+    """η̄_v right_p + left_p ξ̄_v and −Re(η_v ξ̄_v) of the nodes of each piece, summed over systems.
 
     ξ_v = right_v − ā_v right_p, η_v = left_v − ā_v left_p. Arguments: parent; unit; sharing
     (system, row, rows) of the table a; addresses of a, left, right; of the two tables of sums
-    (·, L, H); of two rows of scratch for each piece; bytes of a row; number of channels; chunk.
+    (·, L, H), the second in two terms, from real and from imaginary parts; bytes of a row, of a
+    number; chunk.
     """
     deal_out(team, pieces, factored_outer_piece, arguments)
 
 
 @kernel
-def factored_outer_piece(pieces, parent, unit, sharing, tables, sums, scratch, width, n, chunk, i):
+def factored_outer_piece(pieces, parent, unit, sharing, tables, sums, width, item, chunk, i):
     first, last = pieces[i, 0], pieces[i, 1]
     system, row, rows = sharing
-    a, left, right = tables
-    edge_sums, pivot_sums = sums
-    xi = scratch + uintp(2) * i * width
-    eta = xi + width
-    L, conjugate = uintp(parent.size), -unit.real
+    L, zero = uintp(parent.size), uintp(0)
+    first_cut, second_cut = cuts(width, item)
     for begin in range(first, last, chunk):
         end = min(begin + chunk, last)
         for b in range(uintp(system.size)):
             for v in range(begin, end):
-                here, total = (b * L + v) * width, (system[b] * L + v) * width
-                x, lam, pivot = right + here, left + here, pivot_sums + total
-                if parent[v] == L:
-                    reduce(unit, pivot, pivot, n, ((x, lam, conjugate),))
-                    continue
-                above, edge = (b * L + parent[v]) * width, edge_sums + total
-                x_p, lam_p = right + above, left + above
-                a_v = a + (system[b] * rows + row[v]) * width
-                reduce(unit, xi, x, n, ((a_v, x_p, conjugate),))
-                reduce(unit, eta, lam, n, ((a_v, lam_p, conjugate),))
-                reduce(unit, pivot, pivot, n, ((xi, eta, conjugate),))
-                combine(unit, edge, edge, n, ((eta, x_p, conjugate), (xi, lam_p, conjugate)), None)
+                here, above = (b * L + v) * width, (b * L + parent[v]) * width
+                coefficient = (system[b] * rows + row[v]) * width
+                places = (here, above, coefficient, (system[b] * L + v) * width)
+                edge = parent[v] != L
+                at = zero
+                while at < first_cut:
+                    factored_strip(wide(unit), unit, edge, tables, sums, places, at)
+                    at += uintp(WIDE)
+                while at < second_cut:
+                    factored_strip(narrow(unit), unit, edge, tables, sums, places, at)
+                    at += uintp(NARROW) * item
+                while at < width:
+                    factored_strip(single(unit), unit, edge, tables, sums, places, at)
+                    at += item
+
+
+@inlined
+def factored_strip(like, unit, edge, tables, sums, places, at):
+    a, left, right = tables[0] + at, tables[1] + at, tables[2] + at
+    here, above, coefficient, total = places
+    conjugate, pivot = -unit.real, sums[1] + total + at
+    eta, xi = load(like, left + here), load(like, right + here)
+    if edge:
+        left_p, right_p = load(like, left + above), load(like, right + above)
+        a_v = load(like, a + coefficient)
+        xi = subtract_product(xi, a_v, right_p, conjugate)
+        eta = subtract_product(eta, a_v, left_p, conjugate)
+        out = sums[0] + total + at
+        sent = add_product(load(like, out), eta, right_p, conjugate)
+        store(add_product(sent, xi, left_p, conjugate), out)
+    store(subtract_real_products(load(like, pivot), eta, xi), pivot)

@@ -44,7 +44,6 @@ def gradients(
     a_sum, d_sum = (x.new_zeros(*a.shape[:-2], L, H) for _ in range(2))
     system = systems_of(a.shape[:-2], x.shape[:-2])
     pieces = spans(L, x.numel(), least=CHUNK)
-    scratch = x.new_empty(len(pieces), 2, H)
     run_on_threads(
         diagonal_sweeps.factored_outer,
         pieces,
@@ -53,12 +52,13 @@ def gradients(
         (system, _unsigned_rows(rows), *unsigned(a.shape[-2])),
         addresses(table, lam, x),
         addresses(a_sum, d_sum),
-        *addresses(scratch),
-        *unsigned(width_of(x), H, CHUNK),
+        *unsigned(width_of(x), x.element_size(), CHUNK),
     )
     if not torch.equal(rows, torch.arange(a.shape[-2])):  # else a row for each node
         a_sum, d_sum = (_collect(t, rows, table) for t in (a_sum, d_sum))
-    return (a_sum * d).sum_to_size(a.shape), d_sum.real.sum_to_size(d.shape)
+    if d_sum.is_complex():
+        d_sum = torch.view_as_real(d_sum).sum(-1)
+    return (a_sum * d).sum_to_size(a.shape), d_sum.sum_to_size(d.shape)
 
 
 def _collect(values: Tensor, rows: Tensor, table: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from myosotis.linalg.kernels.threads import Pieces, spans
 
 __all__ = ["GROUP", "systems_or_channels"]
 
-GROUP = 4  # systems that go through the tree together; with more they do not stay in the caches
+GROUP = 2  # systems that go through the tree together; more do not stay in the second cache
 _CHANNELS = 32  # channels are split between threads at multiples of this
 
 

@@ -10,10 +10,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-__all__ = ["LANES", "Kind", "Row"]
+__all__ = ["LANES", "LINE", "Kind", "Row"]
 
 LANES = 16  # numbers handled at once: one or two vector registers of most machines
-_LINE = 64  # bytes of a line of the cache
+LINE = 64  # bytes of a line of the cache
 
 
 class Kind(NamedTuple):
@@ -45,7 +45,7 @@ class Row:
         16 registers; then four, of which the short rows of small models consist; then one.
         """
         first = self.index(0)
-        for lanes in widths or sorted({_LINE // self.bytes, 4, 1}, reverse=True):
+        for lanes in widths or sorted({LINE // self.bytes, 4, 1}, reverse=True):
             last = self.builder.and_(n, self.index(-lanes))  # widths are powers of two
             with cgutils.for_range_slice(
                 self.builder, first, last, self.index(lanes), intp=self.index
@@ -92,9 +92,9 @@ class Row:
 
     def store(self, value: Any, address: Any, i: Any, lanes: int) -> None:
         """Write numbers i, i+1, … of the range at `address`."""
-        stream = self.kind.stream and lanes * self.bytes == _LINE  # what remains is not aligned
+        stream = self.kind.stream and lanes * self.bytes >= LINE  # what remains is not aligned
         pointer = self.pointer(address, i, value.type)
-        store = self.builder.store(value, pointer, align=_LINE if stream else 4)
+        store = self.builder.store(value, pointer, align=LINE if stream else 4)
         if stream:
             once = self.builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
             store.set_metadata("nontemporal", once)
