@@ -5,9 +5,10 @@ Free pages that the allocator holds on to would hide part of the need, so they a
 first. The measured call should have run before, so that what it loads and compiles is there.
 """
 
-import ctypes
 from collections.abc import Callable
 from pathlib import Path
+
+from myosotis.memory import return_free_pages
 
 __all__ = ["peak_extra_bytes"]
 
@@ -21,7 +22,7 @@ def peak_extra_bytes(call: Callable[[], object]) -> int | None:
     Returns:
         Bytes, to within some pages; None where the platform cannot say.
     """
-    _return_free_pages()
+    return_free_pages()
     if not _reset_peak():
         return None
     before = _status_bytes("VmRSS")
@@ -29,12 +30,6 @@ def peak_extra_bytes(call: Callable[[], object]) -> int | None:
     peak = _status_bytes("VmHWM")
     del result
     return max(0, peak - before)
-
-
-def _return_free_pages() -> None:
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc only
-    if trim is not None:
-        trim(0)
 
 
 def _reset_peak() -> bool:

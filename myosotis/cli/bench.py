@@ -21,6 +21,7 @@ from myosotis.bench.scaling import Curves, Scaling
 from myosotis.bench.timing import Settings
 from myosotis.cli import info
 from myosotis.errors import ConfigError
+from myosotis.memory import freed_memory_kept
 from myosotis.plot.save import save_figure
 from myosotis.plot.scaling import Point, show_scaling
 from myosotis.plot.theme import require_matplotlib
@@ -108,7 +109,8 @@ def bench_train(
 ) -> None:
     """Time a training step, with and without the solve."""
     options = Options(repeats, only, list_only, quick, strict, json_file, markdown_file)
-    _bench("train", train.CASES, [], options)
+    with freed_memory_kept():  # as `myo train` does
+        _bench("train", train.CASES, [], options)
 
 
 def _bench(name: str, cases: list[Case[Any]], scalings: list[Scaling], options: Options) -> None:

@@ -15,6 +15,7 @@ from pytorch_lightning.loggers import TensorBoardLogger
 
 from myosotis.data import Task, load
 from myosotis.errors import ConfigError
+from myosotis.memory import freed_memory_kept
 from myosotis.nn import mixers
 from myosotis.train.checkpoint import FolderCheckpoints
 from myosotis.train.clock import Clock
@@ -143,13 +144,14 @@ def run(folder: Path, *, data_dir: Path | None = None, show: bool = True) -> Res
 
 @contextmanager
 def _process_settings(config: TrainConfig) -> Iterator[None]:
-    """Sets the number of threads, and at the end undoes all that is set for the whole process."""
+    """Sets threads and memory for training; at the end undoes all that is set for the process."""
     threads = torch.get_num_threads()
     deterministic = torch.are_deterministic_algorithms_enabled()  # Lightning may change it
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     try:
-        yield
+        with freed_memory_kept():
+            yield
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(deterministic)
