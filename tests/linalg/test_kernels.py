@@ -49,6 +49,44 @@ def test_channels_that_do_not_fill_the_vectors(channels: int, dtype: torch.dtype
     assert_close(tree_solve_diag(tree, *system, u, backend="cpu"), expected, dtype)
 
 
+def diagonal_and_factored(
+    tree: Tree, system: tuple[Tensor, Tensor, Tensor], u: Tensor, backend: str
+) -> list[Tensor]:
+    """Both solutions and all their gradients."""
+    a, d = 0.4 * system[1], system[0].abs()
+    found = []
+    for solve, tensors in ((tree_solve_diag, (*system, u)), (tree_solve_factored, (a, d, u))):
+        arguments = [t.detach().clone().requires_grad_() for t in tensors]
+        x = solve(tree, *arguments, backend=backend)
+        found += [x.detach(), *torch.autograd.grad(x, arguments, u.flip(0))]
+    return found
+
+
+@every_dtype
+@pytest.mark.parametrize("channels", [1, 7, 37])
+@pytest.mark.parametrize("tree", [TREES["ragged"], TREES["forest"]], ids=["ragged", "forest"])
+def test_gradients_of_channels_that_do_not_fill_the_vectors(
+    tree: Tree, channels: int, dtype: torch.dtype
+) -> None:
+    system = random_diagonal_system(tree, channels, dtype)
+    u = random_right_side((3, tree.num_nodes, channels), dtype)
+    expected = diagonal_and_factored(tree, system, u, "torch")
+    for one, other in zip(diagonal_and_factored(tree, system, u, "cpu"), expected, strict=True):
+        assert_close(one, other, dtype)
+
+
+@every_dtype
+def test_a_channel_has_the_same_bits_wherever_it_stands(dtype: torch.dtype) -> None:
+    tree = TREES["ragged"]
+    system = random_diagonal_system(tree, 71, dtype)
+    u = random_right_side((3, tree.num_nodes, 71), dtype)
+    together = diagonal_and_factored(tree, system, u, "cpu")
+    a, b, c = (t[..., 3:40] for t in system)
+    shifted = diagonal_and_factored(tree, (a, b, c), u[..., 3:40], "cpu")
+    for one, other in zip(shifted, together, strict=True):
+        assert torch.equal(one, other[..., 3:40])
+
+
 @every_dtype
 def test_one_coefficient_for_all_channels(dtype: torch.dtype) -> None:
     system = random_diagonal_system(QUAD, 1, dtype)
