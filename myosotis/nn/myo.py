@@ -12,6 +12,7 @@ from myosotis.nn.initial import Init, start
 from myosotis.nn.mask import joined_edges, leaves_below, silence
 from myosotis.nn.parametrizations import PARAMETRIZATIONS, Parametrization
 from myosotis.nn.precision import full_precision
+from myosotis.nn.projection import Projection
 from myosotis.nn.sharing import Layout, Sharing
 from myosotis.tree import Tree
 
@@ -118,8 +119,8 @@ class Myo(nn.Module):
             dtype=dtype,
         )
         width = heads * block * rhs * (2 if complex_heads else 1)
-        self.project_in = nn.Linear(dim, width, bias=False, device=device, dtype=dtype)
-        self.project_out = nn.Linear(width, dim, bias=False, device=device, dtype=dtype)
+        self.project_in = Projection(dim, width, device=device, dtype=dtype)
+        self.project_out = Projection(width, dim, device=device, dtype=dtype)
         self.skip = nn.Parameter(torch.ones(dim, device=device, dtype=dtype))
         if begin.input_scale is not None:
             self._scale_inputs(begin.input_scale)
