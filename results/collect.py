@@ -1,7 +1,8 @@
 """Keeps what a finished run shows: `python results/collect.py runs/TASK-MYO-NAME …`.
 
 Copies result, settings, metrics and learning curve into results/TASK, the model, if it is small,
-into checkpoints/TASK with a card, and writes the table of results/README.md anew.
+into checkpoints/TASK with a card, and writes the table of results/README.md anew. Of a run with
+another seed than 0 only the result is kept, as results/TASK/seed-N.json.
 """
 
 import json
@@ -21,9 +22,11 @@ Each row is one run of `myo train TASK` with the recipe `myosotis/recipes/cpu/TA
 test accuracy of the checkpoint with the best validation accuracy, evaluated once. The folder of
 the row has its `result.json` (all settings and versions), metrics of each epoch and the learning
 curve; small models are in `checkpoints/`. Times are those of 2 cores that did other work as well.
+Other seeds are the test accuracies of the same recipe with seeds 1, 2, …, of which only the
+`seed-N.json` is kept, taken on whatever machine was at hand.
 
-| task | test accuracy | validation | epochs | minutes | parameters |
-|---|---|---|---|---|---|
+| task | test accuracy | other seeds | validation | epochs | minutes | parameters |
+|---|---|---|---|---|---|---|
 """
 
 CARD = """---
@@ -49,9 +52,12 @@ known about how it does on anything else.
 
 def collect(run: Path) -> None:
     """Copy a run."""
-    result = json.loads((run / "result.json").read_text("utf-8"))
+    result = _read(run / "result.json")
     folder = RESULTS / result["task"]
     folder.mkdir(exist_ok=True)
+    if result["seed"] != 0:
+        shutil.copy(run / "result.json", folder / f"seed-{result['seed']}.json")
+        return
     for name in KEPT:
         shutil.copy(run / name, folder / name)
     model = run / "checkpoints" / "best"
@@ -66,13 +72,19 @@ def collect(run: Path) -> None:
 def table() -> str:
     """The page with all results that are kept."""
     files = sorted(RESULTS.glob("*/result.json"))
-    return HEAD + "".join(_row(json.loads(file.read_text("utf-8"))) for file in files)
+    return HEAD + "".join(map(_row, files))
 
 
-def _row(result: dict[str, Any]) -> str:
+def _read(file: Path) -> dict[str, Any]:
+    return json.loads(file.read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+def _row(file: Path) -> str:
+    result, others = _read(file), map(_read, sorted(file.parent.glob("seed-*.json")))
+    accuracies = ", ".join(f"{other['test_accuracy']:.2%}" for other in others)
     return (
         f"| [{result['task']}]({result['task']}) | {result['test_accuracy']:.2%} "
-        f"| {result['validation_accuracy']:.2%} | {result['epochs']} "
+        f"| {accuracies} | {result['validation_accuracy']:.2%} | {result['epochs']} "
         f"| {result['wall_seconds'] / 60:.1f} | {result['parameters']:,} |\n"
     )
 
