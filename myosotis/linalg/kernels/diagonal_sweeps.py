@@ -15,25 +15,22 @@ channel, and indices are unsigned, so that a kernel does nothing but add and mul
 from numba import uintp
 
 from myosotis.compiled import inlined, kernel
+from myosotis.linalg.kernels.cutting import cuts, over_strips
 from myosotis.linalg.kernels.rows import combine, fence, invert
 from myosotis.linalg.kernels.strips import (
-    NARROW,
-    WIDE,
     add_product,
-    cuts,
     load,
     load_coefficient,
-    narrow,
-    single,
     store,
     store_away,
     subtract_product,
     subtract_real_products,
-    wide,
 )
 from myosotis.linalg.kernels.team import deal_out
 
 __all__ = ["eliminate", "factored_outer", "outer", "sweep"]
+
+CROWD = 32  # children that are dealt with together: their rows stay in the first cache
 
 
 @kernel
@@ -135,34 +132,24 @@ def climb(tree, unit, up, sharing, sign, sides, sizes, systems):
     _, first_child, num_children, _ = tree
     system, row, _, edge_rows, one = sharing
     step, width, item, size, across = sizes
-    L, zero = uintp(num_children.size), uintp(0)
-    first_cut, second_cut = cuts(size, item)
+    L, strips = uintp(num_children.size), cuts(size, item)
     for v in range(L):
-        if num_children[v] == zero:
-            continue
-        family = (v, first_child[v], first_child[v] + num_children[v])
-        for b in range(systems[0], systems[1]):
-            table = (up + system[b] * edge_rows * step, step, across, one, sign)
-            ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-            at = zero
-            while at < first_cut:
-                receive(wide(unit), family, num_children, row, table, ends, at)
-                at += uintp(WIDE)
-            while at < second_cut:
-                receive(narrow(unit), family, num_children, row, table, ends, at)
-                at += uintp(NARROW) * item
-            while at < size:
-                receive(single(unit), family, num_children, row, table, ends, at)
-                at += item
+        last = first_child[v] + num_children[v]
+        for first in range(first_child[v], last, uintp(CROWD)):
+            family = (v, first, min(first + uintp(CROWD), last), first == first_child[v])
+            for b in range(systems[0], systems[1]):
+                table = (up + system[b] * edge_rows * step, step, across, one, sign)
+                ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+                over_strips(unit, strips, receive, (family, num_children, row, table, ends))
 
 
 @inlined
-def receive(like, family, num_children, row, table, ends, at):
-    """ũ_v = u_v + Σ_c up_c ũ_c in the strip `at`. family: (v, first child, end of children)."""
-    v, first, last = family
+def receive(like, at, family, num_children, row, table, ends):
+    """ũ_v = u_v + Σ_c up_c ũ_c in the strip `at`; family: (v, children from, to, are the first)."""
+    v, first, last, begins = family
     up, step, across, one, sign = table
     u, x, width = ends
-    total = load(like, u + v * width + at)
+    total = load(like, (u if begins else x) + v * width + at)
     for c in range(first, last):
         source = u if num_children[c] == uintp(0) else x
         value = load(like, source + c * width + at)
@@ -179,7 +166,7 @@ def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away):
     system, row, pivot_rows, edge_rows, one = sharing
     step, width, item, size, across = sizes
     L, zero = uintp(num_children.size), uintp(0)
-    first_cut, second_cut = cuts(size, item)
+    strips = cuts(size, item)
     level = uintp(levels.size) - uintp(1)
     for v in range(levels[level - uintp(1)], L):  # the roots
         for b in range(systems[0], systems[1]):
@@ -191,26 +178,19 @@ def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away):
     while level != zero:
         level -= uintp(1)
         for v in range(levels[level], levels[level + uintp(1)]):
-            family = (v, first_child[v], first_child[v] + num_children[v])
-            for b in range(systems[0], systems[1]):
-                pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
-                table = (inverse + pivots, down + edges, step, across, one, signs, away)
-                ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-                at = zero
-                while at < first_cut:
-                    send(wide(unit), family, num_children, row, table, ends, at)
-                    at += uintp(WIDE)
-                while at < second_cut:
-                    send(narrow(unit), family, num_children, row, table, ends, at)
-                    at += uintp(NARROW) * item
-                while at < size:
-                    send(single(unit), family, num_children, row, table, ends, at)
-                    at += item
+            last = first_child[v] + num_children[v]
+            for first in range(first_child[v], last, uintp(CROWD)):
+                family = (v, first, min(first + uintp(CROWD), last))
+                for b in range(systems[0], systems[1]):
+                    pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
+                    table = (inverse + pivots, down + edges, step, across, one, signs, away)
+                    ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+                    over_strips(unit, strips, send, (family, num_children, row, table, ends))
 
 
 @inlined
-def send(like, family, num_children, row, table, ends, at):
-    """x_c = inverse_c ũ_c + down_c x_v in the strip `at` of all children of v."""
+def send(like, at, family, num_children, row, table, ends):
+    """x_c = inverse_c ũ_c + down_c x_v in the strip `at`; family: (v, children from, to)."""
     v, first, last = family
     inverse, down, step, across, one, signs, away = table
     u, x, width = ends
@@ -242,8 +222,7 @@ def outer(team, pieces, *arguments):
 @kernel
 def outer_piece(pieces, parent, unit, system, ends, products, edges, width, item, chunk, i):
     first, last = pieces[i, 0], pieces[i, 1]
-    L, zero = uintp(parent.size), uintp(0)
-    first_cut, second_cut = cuts(width, item)
+    L, strips = uintp(parent.size), cuts(width, item)
     for begin in range(first, last, chunk):
         end = min(begin + chunk, last)
         for b in range(uintp(system.size)):
@@ -251,20 +230,11 @@ def outer_piece(pieces, parent, unit, system, ends, products, edges, width, item
                 rows = ((b * L + v) * width, (b * L + parent[v]) * width)
                 totals = ((system[b] * L + v) * width, (system[b] * edges + v) * width)
                 edge = v < edges
-                at = zero
-                while at < first_cut:
-                    outer_strip(wide(unit), unit, edge, ends, products, rows, totals, at)
-                    at += uintp(WIDE)
-                while at < second_cut:
-                    outer_strip(narrow(unit), unit, edge, ends, products, rows, totals, at)
-                    at += uintp(NARROW) * item
-                while at < width:
-                    outer_strip(single(unit), unit, edge, ends, products, rows, totals, at)
-                    at += item
+                over_strips(unit, strips, outer_strip, (unit, edge, ends, products, rows, totals))
 
 
 @inlined
-def outer_strip(like, unit, edge, ends, products, rows, totals, at):
+def outer_strip(like, at, unit, edge, ends, products, rows, totals):
     left, right = ends[0] + at, ends[1] + at
     here, above = rows
     own, conjugate = products[0] + totals[0] + at, -unit.real
@@ -293,8 +263,7 @@ def factored_outer(team, pieces, *arguments):
 def factored_outer_piece(pieces, parent, unit, sharing, tables, sums, width, item, chunk, i):
     first, last = pieces[i, 0], pieces[i, 1]
     system, row, rows = sharing
-    L, zero = uintp(parent.size), uintp(0)
-    first_cut, second_cut = cuts(width, item)
+    L, strips = uintp(parent.size), cuts(width, item)
     for begin in range(first, last, chunk):
         end = min(begin + chunk, last)
         for b in range(uintp(system.size)):
@@ -303,20 +272,11 @@ def factored_outer_piece(pieces, parent, unit, sharing, tables, sums, width, ite
                 coefficient = (system[b] * rows + row[v]) * width
                 places = (here, above, coefficient, (system[b] * L + v) * width)
                 edge = parent[v] != L
-                at = zero
-                while at < first_cut:
-                    factored_strip(wide(unit), unit, edge, tables, sums, places, at)
-                    at += uintp(WIDE)
-                while at < second_cut:
-                    factored_strip(narrow(unit), unit, edge, tables, sums, places, at)
-                    at += uintp(NARROW) * item
-                while at < width:
-                    factored_strip(single(unit), unit, edge, tables, sums, places, at)
-                    at += item
+                over_strips(unit, strips, factored_strip, (unit, edge, tables, sums, places))
 
 
 @inlined
-def factored_strip(like, unit, edge, tables, sums, places, at):
+def factored_strip(like, at, unit, edge, tables, sums, places):
     a, left, right = tables[0] + at, tables[1] + at, tables[2] + at
     here, above, coefficient, total = places
     conjugate, pivot = -unit.real, sums[1] + total + at

@@ -4,25 +4,21 @@ A kernel loads a strip, adds products to it and stores it, so that what several 
 is read once, and memory is met in pieces long enough to be fetched ahead. The arithmetic is that of
 `rows`, term after term: an element has the same bits in a strip of any width.
 
-A row is cut into `wide` strips, then `narrow` ones, then `single` numbers. What these functions
-return stands for the width: `load(wide(unit), address)`.
+How wide a strip is shows in its type, so another strip tells `load` what to load.
 """
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
-from numba import types, uintp
+from numba import types
 from numba.extending import intrinsic, models, register_model
 
-from myosotis.compiled import kernel
 from myosotis.linalg.kernels.vectors import LINE, Kind, Row
 
 __all__ = [
     "NARROW",
     "WIDE",
     "add_product",
-    "cuts",
     "load",
     "load_coefficient",
     "narrow",
@@ -58,13 +54,6 @@ class _StripModel(models.PrimitiveModel):
         real, parts = strip.parts
         number = ir.FloatType() if real.bitwidth == 32 else ir.DoubleType()
         super().__init__(manager, strip, ir.VectorType(number, parts * strip.lanes))
-
-
-@kernel
-def cuts(size: np.uint64, item: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Where in a row of `size` bytes wide strips end, and narrow ones."""
-    end = size - size % uintp(WIDE)
-    return end, size - (size - end) % (uintp(NARROW) * item)
 
 
 @intrinsic

@@ -23,7 +23,7 @@ __all__ = ["Pieces", "run_on_threads", "spans"]
 
 Pieces = NDArray[np.uint64]  # (number of pieces, numbers that describe one)
 
-_SMALL = 1 << 18  # elements of work below which a second thread costs more than it brings
+_SMALL = 1 << 16  # elements of work below which a second thread costs more than it brings
 _PIECES = 4  # for each thread, where there is enough to cut
 
 
