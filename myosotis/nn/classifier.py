@@ -143,13 +143,10 @@ class Classifier(
         """Features (batch, L, dim) of the nodes, their tree, and which of them are there."""
         if tree is None:
             raise ConfigError("the configuration has no tree: give one with each call")
-        image = any(self.config.shifts) or self.config.neighbourhood > 1
-        if (self.config.climb_after or image) and tree != self.config.tree:
-            raise ConfigError(
-                "a model that climbs, shifts or looks around knows its own tree only: give none"
-            )
-        if image and mask is not None:
-            raise ConfigError("shifts and neighbourhoods are of whole images: give no mask")
+        if (self.config.climb_after or any(self.config.shifts)) and tree != self.config.tree:
+            raise ConfigError("a model that climbs or shifts knows its own tree only: give none")
+        if any(self.config.shifts) and mask is not None:
+            raise ConfigError("shifts move whole images: give no mask")
         if self.config.recursive and mask is not None:
             raise ConfigError("a recursive model knows its trees as they are: give no mask")
         self._check(inputs, tree)

@@ -51,8 +51,6 @@ class ClassifierConfig:
         shifts: for an image on a quad-tree whose side is a power of two: block i sees it moved
             diagonally by `shifts[i % len(shifts)]` pixels, around the border, so that neighbours
             which are far apart in the tree of one block are close in that of another.
-        neighbourhood: for values of an image on such a tree: side of the square of pixels around
-            each, an odd number, that it is embedded with; 1: alone.
         drop_path: rate at which the last block is left out for an example; earlier ones less.
         pool_levels: classify the mean over this many levels from the root; 1: the root alone,
             None: all nodes. Mixers over sequences always take the mean over the sequence.
@@ -90,7 +88,6 @@ class ClassifierConfig:
     climb_after: tuple[int, ...] = ()
     widen: int = 1
     shifts: tuple[int, ...] = (0,)
-    neighbourhood: int = 1
     pool_levels: int | None = 3
     levels: int | None = None
     branching: int | None = None
@@ -109,7 +106,6 @@ class ClassifierConfig:
         self._check_choices()
         self._check_ranges()
         self._check_climbs()
-        self._check_image()
 
     def _check_choices(self) -> None:
         for name, choices in {"inputs_on": Place, "inner": InnerStart, "norm": Norm}.items():
@@ -118,16 +114,7 @@ class ClassifierConfig:
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it is one of {known}")
 
     def _check_ranges(self) -> None:
-        positive = (
-            "num_classes",
-            "channels",
-            "vocabulary",
-            "dim",
-            "depth",
-            "heads",
-            "widen",
-            "neighbourhood",
-        )
+        positive = ("num_classes", "channels", "vocabulary", "dim", "depth", "heads", "widen")
         for name in (*positive, "pool_levels", "levels", "branching"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
@@ -156,23 +143,12 @@ class ClassifierConfig:
                 "a recursive model goes up its trees by itself: "
                 "climb_after must be [] and shifts [0]"
             )
-
-    def _check_image(self) -> None:
         if not self.shifts:
             raise ConfigError("shifts is empty; for an image that stays in its place it is [0]")
-        if self.neighbourhood % 2 == 0:
-            raise ConfigError(f"neighbourhood is {self.neighbourhood}; it must be an odd number")
-        square = is_square_quadtree(self.tree)
-        if any(self.shifts) and not square:
+        if any(self.shifts) and not is_square_quadtree(self.tree):
             raise ConfigError(
                 "shifts move images on a quad-tree whose side is a power of two; "
                 "the tree is none, so shifts must be [0]"
-            )
-        on_pixels = square and self.channels is not None and self.inputs_on == "leaves"
-        if self.neighbourhood > 1 and not on_pixels:
-            raise ConfigError(
-                "neighbourhood needs values at the leaves of a quad-tree whose side is a power of "
-                "two; here it must be 1"
             )
 
     def climbs_before(self, block: int) -> int:

@@ -7,7 +7,6 @@ from myosotis.linalg import tree_solve_diag
 from myosotis.nn.config import ClassifierConfig
 from myosotis.nn.index import depths, leaf_nodes, leaf_spans, num_children, places
 from myosotis.nn.mask import silence
-from myosotis.nn.neighbourhood import Neighbourhood
 from myosotis.tree import Tree
 
 __all__ = ["Encoder", "MeanBelow", "on_nodes", "sinusoids"]
@@ -32,7 +31,7 @@ class Encoder(nn.Module):
             nn.init.normal_(self.embed.weight, std=config.dim**-0.5)
         else:
             assert config.channels is not None  # the configuration has one or the other
-            self.embed = _embedding(config, config.channels)
+            self.embed = nn.Linear(config.channels, config.dim)
         self.mean = MeanBelow()
         starts_inner = over_nodes and config.inputs_on == "leaves"
         self.inner: nn.Parameter | None = None
@@ -73,11 +72,10 @@ class Encoder(nn.Module):
         self, inputs: Tensor, tree: Tree, mask: Tensor | None, below: Tensor | None
     ) -> Tensor:
         averaged = self.config.inputs_on == "leaves" and self.config.inner == "mean"
-        first = averaged and isinstance(self.embed, nn.Linear)  # of fewer channels than features
-        if first:
-            inputs = self.mean(inputs, tree, mask, below)
+        if averaged and self.config.vocabulary is None:
+            inputs = self.mean(inputs, tree, mask, below)  # of fewer channels than features
         x: Tensor = self.embed(inputs)
-        if averaged and not first:
+        if averaged and self.config.vocabulary is not None:
             x = self.mean(x, tree, mask, below)
         if averaged or self.config.inputs_on == "nodes":
             return x
@@ -86,15 +84,6 @@ class Encoder(nn.Module):
             return x
         is_inner = num_children(tree).to(x.device) > 0
         return torch.where(is_inner.unsqueeze(-1), self.inner, x)
-
-
-def _embedding(config: ClassifierConfig, channels: int) -> nn.Module:
-    """Of values, alone or with those around them."""
-    if config.neighbourhood == 1:
-        return nn.Linear(channels, config.dim)
-    assert config.tree is not None  # the configuration has seen to it
-    side, num_pixels = config.neighbourhood, config.tree.num_leaves
-    return Neighbourhood(channels, config.dim, side=side, num_pixels=num_pixels)
 
 
 def on_nodes(x: Tensor, tree: Tree) -> Tensor:

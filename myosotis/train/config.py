@@ -38,7 +38,6 @@ class ModelConfig:
         climb_after: numbers of blocks after which the lowest level of the tree is left behind.
         widen: factor by which features and heads become more with each climb.
         shifts: by how many pixels each block in turn sees an image moved on its quad-tree.
-        neighbourhood: side of the square of pixels that each pixel of an image is embedded with.
         pool_levels: classify the mean over this many levels from the root; None: all nodes.
         levels: levels with parameters of their own, for tasks whose examples have their own trees.
         branching: siblings with parameters of their own, for the same tasks.
@@ -66,7 +65,6 @@ class ModelConfig:
     climb_after: tuple[int, ...] = ClassifierConfig.climb_after
     widen: int = ClassifierConfig.widen
     shifts: tuple[int, ...] = ClassifierConfig.shifts
-    neighbourhood: int = ClassifierConfig.neighbourhood
     pool_levels: int | None = ClassifierConfig.pool_levels
     levels: int | None = ClassifierConfig.levels
     branching: int | None = ClassifierConfig.branching
