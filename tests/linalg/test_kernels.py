@@ -147,6 +147,26 @@ def test_coefficients_of_ones_own(tree: Tree, dtype: torch.dtype) -> None:
     assert torch.equal(x, TreeMatrix.diag(tree, *system).factorize(backend="cpu").solve(u))
 
 
+@every_dtype
+@every_tree
+def test_many_systems_with_the_same_coefficients(tree: Tree, dtype: torch.dtype) -> None:
+    system = random_diagonal_system(tree, 19, dtype)
+    count = 4 * torch.get_num_threads() + 3
+    u = random_right_side((count, tree.num_nodes, 19), dtype)
+    x = tree_solve_diag(tree, *system, u, backend="cpu")
+    assert_close(x, tree_solve_diag(tree, *system, u, backend="torch"), dtype)
+    assert torch.equal(x, TreeMatrix.diag(tree, *system).factorize(backend="cpu").solve(u))
+
+
+def test_a_zero_pivot_of_many_systems_with_the_same_coefficients_is_named() -> None:
+    a, b, c = random_diagonal_system(QUAD, 19, torch.float32)
+    a[3, 18] = 0
+    u = random_right_side((50, QUAD.num_nodes, 19), torch.float32)
+    with pytest.raises(SingularBlockError) as caught:
+        tree_solve_diag(QUAD, a, b, c, u)
+    assert caught.value.node == 3
+
+
 def test_channels_go_through_a_large_tree_in_parts() -> None:
     tree = ragged(3000)
     system = random_diagonal_system(tree, 100, torch.float32)
@@ -229,6 +249,7 @@ def test_same_bits_for_any_number_of_threads_without_gradients() -> None:
     sides = random_right_side((20, tree.num_nodes, 3, 1), torch.float32)
     a, b, c = random_diagonal_system(tree, 100, torch.float32)
     u, zero = random_right_side((tree.num_nodes, 100), torch.float32), torch.zeros(())
+    many = random_right_side((13, tree.num_nodes, 100), torch.float32)
     results = []
     for number in (1, 2, 3):
         torch.set_num_threads(number)
@@ -237,6 +258,7 @@ def test_same_bits_for_any_number_of_threads_without_gradients() -> None:
                 tree_solve(tree, *blocks, sides),
                 tree_solve(tree, *(t[0] for t in blocks), sides),
                 tree_solve_diag(tree, a, b, c, u),
+                tree_solve_diag(tree, a, b, c, many),
                 tree_solve_diag(tree, a, zero, c, u),
             ]
         )

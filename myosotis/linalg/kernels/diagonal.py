@@ -42,6 +42,7 @@ __all__ = [
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 _KEPT = 1 << 20  # bytes that may be kept for each of two rows a node during a solve
 _TILE = 32  # channels that go through a larger tree together
+_MANY = 4  # systems for each thread from which on each thread has a factor of its own
 CHUNK = 64  # nodes whose gradients are summed together
 
 
@@ -90,12 +91,46 @@ def substitute(
 
 def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
     """Solve T x = u. u (*batch, L, h); the blocks may lack some of its first axes."""
-    shared = blocks[0].shape[-1] == 1 or prod(blocks[0].shape[:-2]) < prod(u.shape[:-2])
-    if not shared and not onesided.is_zero(blocks[1]):
-        x = _solve_fused(tree, blocks, u)
-        if x is not None:
-            return x
-    return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
+    x = None
+    if blocks[0].shape[-1] > 1 and not onesided.is_zero(blocks[1]):
+        matrices, systems = prod(blocks[0].shape[:-2]), prod(u.shape[:-2])
+        if matrices == systems:
+            x = _solve_fused(tree, blocks, u)
+        elif matrices == 1 and systems >= _MANY * torch.get_num_threads():
+            x = _solve_shared(tree, blocks, u)
+    if x is None:
+        return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
+    return x
+
+
+def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
+    """Many systems with the same coefficients; None if a pivot is zero: `factorize` reports it."""
+    a, b, c = map(in_memory, blocks)
+    u = in_memory(u)
+    x = empty(u)
+    singular = np.zeros(1, dtype=np.uint8)
+    systems, (L, H), E = prod(u.shape[:-2]), u.shape[-2:], tree.num_edges
+    cuts = spans(systems, u.numel(), least=systems)
+    pieces = np.insert(cuts, [0, 0], np.array([0, H], dtype=np.uint64), axis=1)
+    scratch = empty(a, len(pieces), 3, L, H)
+    run_on_threads(
+        diagonal_sweeps.solve,
+        pieces,
+        np.array([[0, H, 0, 1]], dtype=np.uint64),
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        addresses(a, b, c),
+        (*addresses(scratch), *unsigned(L * width_of(a))),
+        unsigned(E, E, E),
+        unsigned(width_of(a), width_of(u), u.element_size()),
+        (systems_of(torch.Size(), torch.Size([systems])), own_rows(tree), *unsigned(L, E), None),
+        _signs(u.dtype, (1, 1, 1)),
+        addresses(u, x),
+        np.uint64(GROUP),
+        _past_caches(x),
+        singular,
+    )
+    return None if singular[0] else x
 
 
 def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
