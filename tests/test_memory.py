@@ -1,13 +1,14 @@
 """What a process does with memory that it has freed."""
 
 import ctypes
-import resource
 import subprocess
 import sys
 
 import pytest
 
 from myosotis.memory import freed_memory_kept, return_free_pages
+
+resource = pytest.importorskip("resource", reason="there is none on Windows")
 
 _LARGE = 24 << 20  # bytes: as large as the activations of a layer
 
