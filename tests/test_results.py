@@ -52,7 +52,7 @@ def test_a_result_with_another_seed_is_that_of_the_same_recipe(file: Path) -> No
     config = from_settings(TrainConfig, result["config"], str(file))
     assert file.name == f"seed-{config.seed}.json"
     assert replace(config, seed=0) == resolve_config(file.parent.name)
-    # Whoever reruns a recipe may expect what the others got, or better.
+    # Whoever reruns a recipe may expect what the others got.
     first = read(file.with_name("result.json"))
     assert abs(float(str(result["test_accuracy"])) - float(str(first["test_accuracy"]))) < SPREAD
 

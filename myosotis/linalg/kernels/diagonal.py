@@ -110,8 +110,7 @@ def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     x = empty(u)
     singular = np.zeros(1, dtype=np.uint8)
     systems, (L, H), E = prod(u.shape[:-2]), u.shape[-2:], tree.num_edges
-    cuts = spans(systems, u.numel(), least=systems)
-    pieces = np.insert(cuts, [0, 0], np.array([0, H], dtype=np.uint64), axis=1)
+    pieces = systems_or_channels(u, least=systems)  # one for each thread
     scratch = empty(a, len(pieces), 3, L, H)
     run_on_threads(
         diagonal_sweeps.solve,
