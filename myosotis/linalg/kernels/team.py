@@ -1,9 +1,13 @@
 """Dealing pieces of work out to a team of threads without leaving compiled code.
 
-A team is (address of `GOMP_parallel`, number of threads). The address stands for the OpenMP runtime
-that torch itself has loaded; it is 0 where there is none, and then the calling thread does all the
-work. Threads draw the next piece from a common counter, so that one that is held up, by another
-process perhaps, does not hold up the rest.
+A team is (address of `GOMP_parallel`, of `omp_get_thread_num`, number of threads). The addresses
+stand for the OpenMP runtime that torch itself has loaded; they are 0 where there is none, and then
+the calling thread does all the work.
+
+Each thread has a run of pieces of its own, the same in every call: what it wrote in one call is
+in the caches of its core when the next one reads it, and cores may be far from each other's caches.
+A thread that is done with its own takes what is left of the others', so that one that is held up,
+by another process perhaps, does not hold up the rest.
 """
 
 from typing import Any
@@ -19,6 +23,8 @@ _WORD, _INT = ir.IntType(64), ir.IntType(32)
 _POINTER = ir.IntType(8).as_pointer()
 _BODY = ir.FunctionType(ir.VoidType(), [_POINTER])  # what a thread of a team runs
 _RUNNER = ir.FunctionType(ir.VoidType(), [_BODY.as_pointer(), _POINTER, _INT, _INT])
+_NUMBER = ir.FunctionType(_INT, [])  # which thread of its team the calling one is
+_APART = 8  # words between the counters of two threads: a line of the cache each
 
 
 @intrinsic
@@ -31,14 +37,15 @@ def deal_out(typingctx: Any, team: Any, pieces: Any, task: Any, arguments: Any) 
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         team, table, _, packed = args
+        runner, number, threads = cgutils.unpack_tuple(builder, team)
         rows = context.make_array(pieces)(context, builder, table).shape
         count = builder.extract_value(rows, 0)
-        shared = [_WORD(0), count, table, *cgutils.unpack_tuple(builder, packed)]
+        turns = _zeros(builder, builder.mul(threads, _WORD(_APART)))
+        shared = [turns, number, threads, count, table, *cgutils.unpack_tuple(builder, packed)]
         state = cgutils.alloca_once_value(builder, cgutils.make_anonymous_struct(builder, shared))
         compiled = task.dispatcher.get_compile_result(inner)
         context.active_code_library.add_linking_library(compiled.library)
         body = _team_body(context, builder.module, state.type, compiled.fndesc, inner)
-        runner, threads = cgutils.unpack_tuple(builder, team)
         data = builder.bitcast(state, _POINTER)
         with builder.if_else(cgutils.is_null(builder, runner)) as (alone, together):
             with alone:
@@ -51,25 +58,41 @@ def deal_out(typingctx: Any, team: Any, pieces: Any, task: Any, arguments: Any) 
     return types.void(team, pieces, task, arguments), codegen
 
 
+def _zeros(builder: Any, count: Any) -> Any:
+    """So many words on the stack, all zero."""
+    words = builder.alloca(_WORD, size=count)
+    cgutils.memset(builder, words, builder.mul(count, _WORD(8)), 0)
+    return words
+
+
 def _team_body(context: Any, module: Any, state_type: Any, task: Any, signature: Any) -> Any:
     """A function void(state *) that runs one piece after the other until none is left.
 
-    The state consists of the next piece, the number of pieces, and the arguments of the task.
+    The state consists of how many pieces each thread's run has lost, the address of
+    `omp_get_thread_num`, the numbers of threads and pieces, and the arguments of the task.
     """
     body = ir.Function(module, _BODY, module.get_unique_name("team_body"))
     body.linkage = "internal"
-    entry, draw, work, done = (body.append_basic_block() for _ in range(4))
-    builder = ir.IRBuilder(entry)
-    state = builder.bitcast(body.args[0], state_type)
-    turn = cgutils.gep_inbounds(builder, state, 0, 0)
-    _, count, *arguments = cgutils.unpack_tuple(builder, builder.load(state))
-    builder.branch(draw)
-    builder.position_at_end(draw)
-    i = builder.atomic_rmw("add", turn, _WORD(1), "monotonic")
-    builder.cbranch(builder.icmp_unsigned("<", i, count), work, done)
-    builder.position_at_end(work)
-    context.call_internal_no_propagate(builder, task, signature, [*arguments, i])
-    builder.branch(draw)
-    builder.position_at_end(done)
+    builder = ir.IRBuilder(body.append_basic_block())
+    state = builder.load(builder.bitcast(body.args[0], state_type))
+    turns, number, threads, count, *arguments = cgutils.unpack_tuple(builder, state)
+    own = cgutils.alloca_once_value(builder, _WORD(0))
+    with cgutils.if_likely(builder, cgutils.is_not_null(builder, number)):
+        ask = builder.inttoptr(number, _NUMBER.as_pointer())
+        builder.store(builder.zext(builder.call(ask, []), _WORD), own)
+    with cgutils.for_range(builder, threads, intp=_WORD) as loop:
+        owner = builder.urem(builder.add(builder.load(own), loop.index), threads)
+        low = builder.udiv(builder.mul(owner, count), threads)
+        high = builder.udiv(builder.mul(builder.add(owner, _WORD(1)), count), threads)
+        turn = builder.gep(turns, [builder.mul(owner, _WORD(_APART))])
+        draw, work, done = (body.append_basic_block() for _ in range(3))
+        builder.branch(draw)
+        builder.position_at_end(draw)
+        i = builder.add(low, builder.atomic_rmw("add", turn, _WORD(1), "monotonic"))
+        builder.cbranch(builder.icmp_unsigned("<", i, high), work, done)
+        builder.position_at_end(work)
+        context.call_internal_no_propagate(builder, task, signature, [*arguments, i])
+        builder.branch(draw)
+        builder.position_at_end(done)
     builder.ret_void()
     return body

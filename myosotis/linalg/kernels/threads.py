@@ -24,6 +24,7 @@ __all__ = ["Pieces", "run_on_threads", "spans"]
 Pieces = NDArray[np.uint64]  # (number of pieces, numbers that describe one)
 
 _SMALL = 1 << 16  # elements of work below which a second thread costs more than it brings
+_ALONE = (np.uint64(0), np.uint64(0), np.uint64(1))  # a team of the calling thread
 _PIECES = 4  # for each thread, where there is enough to cut
 
 
@@ -48,26 +49,29 @@ def _spans(length: int, threads: int, multiple: int, least: int) -> Pieces:
 
 def run_on_threads(kernel: Callable[..., Any], pieces: Pieces, *arguments: Any) -> None:
     """Call kernel(team, pieces, *arguments), which deals the pieces out to the team."""
-    runner = _team_runner()
     threads = min(len(pieces), torch.get_num_threads())
-    if threads < 2 or runner:
-        team = (np.uint64(runner if threads > 1 else 0), np.uint64(threads))
-        kernel(team, pieces, *arguments)
+    if threads < 2:
+        kernel(_ALONE, pieces, *arguments)
         return
-    alone = (np.uint64(0), np.uint64(1))
+    runtime = _openmp()
+    if runtime is not None:
+        kernel((*runtime, np.uint64(threads)), pieces, *arguments)
+        return
     each = np.split(pieces, len(pieces))
     pool = _workers(os.getpid(), threads)
-    list(pool.map(lambda piece: kernel(alone, piece, *arguments), each))
+    list(pool.map(lambda piece: kernel(_ALONE, piece, *arguments), each))
 
 
 @lru_cache(maxsize=1)
-def _team_runner() -> int:
-    """Address of the `GOMP_parallel` of the OpenMP runtime that torch has loaded, or 0."""
+def _openmp() -> tuple[np.uint64, np.uint64] | None:
+    """Addresses of `GOMP_parallel` and `omp_get_thread_num` of the runtime that torch has loaded."""
     try:
-        runner = ctypes.CDLL(None).GOMP_parallel
+        library = ctypes.CDLL(None)
+        functions = library.GOMP_parallel, library.omp_get_thread_num
     except (AttributeError, OSError, TypeError):  # another runtime; no such library; Windows
-        return 0
-    return ctypes.cast(runner, ctypes.c_void_p).value or 0
+        return None
+    run, number = (np.uint64(ctypes.cast(f, ctypes.c_void_p).value or 0) for f in functions)
+    return run, number
 
 
 @lru_cache(maxsize=4)
