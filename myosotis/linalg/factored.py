@@ -51,8 +51,12 @@ class _SolveFactored(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         parent, rows, a, d, x = ctx.saved_tensors
+        needs_coefficients = any(ctx.needs_input_grad[2:4])
+        if needs_coefficients and not traced(grad) and plain_values(a, d, grad, x):
+            with full_precision(x.device):
+                return None, None, *_adjoint_values(parent, rows, a, d, grad, x)
         lam = solve_factored(parent, rows, a, d, grad)
-        if not any(ctx.needs_input_grad[2:4]):
+        if not needs_coefficients:
             return None, None, None, None, lam
         with full_precision(x.device):
             return None, None, *_gradients(parent, rows, a, d, lam, x), lam
@@ -147,6 +151,15 @@ def _gradient_values(
         a_gradient, d_gradient = factored.gradients(plan_for(parent).tree, rows, a, d, lam, x)
         # Contiguous, because graphs are built on the strides that the fake below promises.
         return a_gradient.contiguous(), d_gradient.contiguous()
+
+
+def _adjoint_values(
+    parent: Tensor, rows: Tensor, a: Tensor, d: Tensor, grad: Tensor, x: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    from myosotis.linalg.kernels import factored
+
+    with lazy_conjugation():
+        return factored.adjoint(plan_for(parent).tree, rows, a, d, grad, x)
 
 
 _solve_op = torch.library.custom_op(

@@ -146,7 +146,7 @@ class Coefficients(nn.Module):
 
     def _by_channel(self, values: Tensor) -> Tensor:
         """(…, heads, 1, 1) -> (…, heads · rhs), for blocks of size one."""
-        return self._by_rhs(values[..., 0, 0])
+        return self._by_rhs(values.flatten(-3))
 
     def _by_rhs(self, values: Tensor) -> Tensor:
         """(…, heads) -> (…, heads · rhs)."""

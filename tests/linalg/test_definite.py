@@ -90,6 +90,31 @@ def test_tables_are_read_at_rows(dtype: torch.dtype, backend: str) -> None:
     assert_close(actual, expected, dtype)
 
 
+@every_dtype
+@every_tree
+@pytest.mark.parametrize("systems", [1, 3, 40])
+def test_gradients_of_coefficients_that_nodes_share(
+    tree: Tree, dtype: torch.dtype, systems: int
+) -> None:
+    """Sums over systems and nodes, taken on the way down where there are several systems."""
+    a, d, _ = (t[:1] for t in random_factors(tree, 67, dtype))  # strips of every width
+    u = random_right_side((systems, tree.num_nodes, 67), dtype)
+    rows = torch.zeros(tree.num_nodes, dtype=torch.int64)
+    arguments = [t.clone().requires_grad_() for t in (a, d, u)]
+    x = tree_solve_factored(tree, *arguments, rows=rows)
+
+    wide = torch.complex128 if dtype.is_complex else torch.float64
+    a, d, u = [t.detach().to(wide if t.is_complex() else torch.float64) for t in arguments]
+    doubles = [t.requires_grad_() for t in (a, d, u)]
+    T = dense_product(tree, a[rows], d[rows])
+    expected = torch.linalg.solve(T, u.mT.unsqueeze(-1)).squeeze(-1).mT
+    actual, wanted = (
+        torch.autograd.grad(y.abs().square().sum(), t)
+        for y, t in ((x, arguments), (expected, doubles))
+    )
+    assert_close(actual, wanted, dtype)
+
+
 @every_backend
 def test_a_at_roots_is_ignored(backend: str) -> None:
     a, d, u = random_factors(TREE, 2, torch.float64)

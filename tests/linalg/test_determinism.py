@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from myosotis import Tree, TreeMatrix, tree_solve, tree_solve_diag
+from myosotis import Tree, TreeMatrix, tree_solve, tree_solve_diag, tree_solve_factored
 from tests.cases import (
     BACKENDS,
     deep,
@@ -65,6 +65,22 @@ def test_same_bits_with_one_and_two_threads(tree: Tree, backend: str, diagonal: 
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)
         results.append(solution_and_gradients(tree, backend, diagonal))
+    assert_identical(results)
+
+
+@pytest.mark.parametrize("systems", [5, 40])
+@pytest.mark.parametrize("tree", LARGE_TREES.values(), ids=LARGE_TREES.keys())
+def test_same_bits_of_coefficients_that_nodes_share(tree: Tree, systems: int) -> None:
+    """Sums over systems and nodes, which threads take piece by piece."""
+    u = random_right_side((systems, tree.num_nodes, 32), torch.complex64)
+    rows = torch.arange(tree.num_nodes) % 3
+    a = 0.1 * random_right_side((3, 32), torch.complex64)
+    arguments = [t.requires_grad_() for t in (a, torch.ones(3, 32), u)]
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        x = tree_solve_factored(tree, *arguments, rows=rows)
+        results.append([x.detach(), *torch.autograd.grad(x, arguments, u.detach())])
     assert_identical(results)
 
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from myosotis.linalg.apply import Blocks
-from myosotis.linalg.kernels import diagonal_sweeps, fused_sweeps, onesided, scalar_sweeps
+from myosotis.linalg.kernels import (
+    diagonal_sweeps,
+    fused_sweeps,
+    gradient_sweeps,
+    onesided,
+    scalar_sweeps,
+)
 from myosotis.linalg.kernels.arguments import (
     addresses,
     empty,
@@ -23,13 +29,14 @@ from myosotis.linalg.kernels.arguments import (
     unsigned,
     width_of,
 )
-from myosotis.linalg.kernels.pieces import GROUP, systems_or_channels
-from myosotis.linalg.kernels.threads import run_on_threads, spans
+from myosotis.linalg.kernels.pieces import GROUP, by_node, systems_or_channels
+from myosotis.linalg.kernels.threads import Pieces, run_on_threads, spans
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
 __all__ = [
-    "CHUNK",
+    "CROWD",
+    "Sums",
     "empty_factor",
     "factorize",
     "gradients",
@@ -39,11 +46,33 @@ __all__ = [
     "substitute",
 ]
 
+Signs = tuple[int | None, int, int]
+
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
+_SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
 _KEPT = 1 << 20  # bytes that may be kept for each of two rows a node during a solve
 _TILE = 32  # channels that go through a larger tree together
+CROWD = 16  # nodes whose gradients are summed together
 _MANY = 4  # systems for each thread from which on each thread has a factor of its own
-CHUNK = 64  # nodes whose gradients are summed together
+
+
+class Sums(NamedTuple):
+    """Sums to be taken on the way down, of products with another solution.
+
+    Attributes:
+        other: the other solution, (*batch, L, h).
+        totals: (number of pieces, rows, 3, h), see `gradient_sweeps.add_edge`.
+        pieces: as of `systems_or_channels`, the same whatever the number of threads.
+    """
+
+    other: Tensor
+    totals: Tensor
+    pieces: Pieces
+
+    def arguments(self) -> tuple[np.uint64, ...]:
+        """As `diagonal_sweeps.sweep` takes them."""
+        apart = self.totals[0].numel() * self.totals.element_size()
+        return *addresses(self.other, self.totals), *unsigned(apart)
 
 
 def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
@@ -61,7 +90,7 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
     else:
         tables = addresses(a, b, c, inverse, down, up)
         sizes = unsigned(b.shape[-2], b_rows, c_rows), unsigned(width_of(a), a.element_size())
-        arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, singular
+        arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, _address(singular)
         run_on_threads(diagonal_sweeps.eliminate, systems_or_channels(a), *arguments)
     if singular[0]:
         zeros = ~inverse.isfinite()
@@ -127,7 +156,7 @@ def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
         addresses(u, x),
         np.uint64(GROUP),
         _past_caches(x),
-        singular,
+        _address(singular),
     )
     return None if singular[0] else x
 
@@ -157,6 +186,10 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     return None if singular[0] else x
 
 
+def _address(flag: NDArray[np.uint8]) -> np.uint64:
+    return np.uint64(flag.ctypes.data)
+
+
 def _tile(u: Tensor) -> int:
     """Channels of a solution that go through the tree together: all, if that is cheap to keep."""
     L, channels = u.shape[-2:]
@@ -170,12 +203,18 @@ def _past_caches(x: Tensor) -> bool:
 
 
 def solve_sweep(
-    tree: Tree, tables: Blocks, signs: tuple[int, int, int], rows: NDArray[np.uint64], u: Tensor
+    tree: Tree,
+    tables: Blocks,
+    signs: Signs,
+    rows: NDArray[np.uint64],
+    u: Tensor,
+    sums: Sums | None = None,
 ) -> Tensor:
     """x_v = inverse_v ũ_v + down_v x_p with ũ_p = u_p + Σ_c up_c ũ_c.
 
     tables: inverse, down, up (*batch, rows, h or 1), node v reading row rows[v]; each conjugated
-    where its sign is −1. u (*batch, L, h).
+    where its sign is −1, or real, real and imaginary parts both holding it, where it is None.
+    u (*batch, L, h).
     """
     u = in_memory(u)
     inverse, down, up = (in_memory(t) for t in tables)
@@ -185,7 +224,7 @@ def solve_sweep(
     sharing = (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one)
     run_on_threads(
         diagonal_sweeps.sweep,
-        systems_or_channels(u),
+        systems_or_channels(u) if sums is None else sums.pieces,
         tree_arrays(tree),
         unit_of(u.dtype),
         addresses(inverse, down, up),
@@ -193,8 +232,9 @@ def solve_sweep(
         _signs(u.dtype, signs),
         addresses(u, x),
         unsigned(width_of(inverse), width_of(u), u.element_size()),
-        np.uint64(GROUP),
+        np.uint64(GROUP if inverse.shape[-2] * width_of(inverse) > _SMALL else 1),
         _past_caches(x),
+        None if sums is None else sums.arguments(),
     )
     return x
 
@@ -212,20 +252,29 @@ def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tenso
 def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks:
     """−left right^H where T has its blocks, summed to their shapes."""
     left, right = in_memory(left), in_memory(right)
-    (L, H), E = left.shape[-2:], blocks[1].shape[-2]
-    products = [t.new_zeros(*t.shape[:-1], H) for t in blocks]
+    H, E = left.shape[-1], blocks[1].shape[-2]
+    products = [empty(t, *t.shape[:-1], H) for t in blocks]
     run_on_threads(
-        diagonal_sweeps.outer,
-        spans(L, left.numel(), least=CHUNK),
+        gradient_sweeps.outer,
+        by_node(left),
         tree_arrays(tree)[0],
         unit_of(left.dtype),
-        systems_of(blocks[0].shape[:-2], left.shape[:-2]),
+        _system_and_first(blocks[0].shape[:-2], left.shape[:-2]),
         addresses(left, right),
         addresses(*products),
-        *unsigned(E, width_of(left), left.element_size(), CHUNK),
+        *unsigned(E, width_of(left), left.element_size(), CROWD),
     )
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C
+
+
+@lru_cache(maxsize=64)
+def _system_and_first(batch: torch.Size, full: torch.Size) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The matrix of each system, and whether it is the first that has it."""
+    system = systems_of(batch, full)
+    first = np.zeros(len(system), dtype=np.bool_)
+    first[np.unique(system, return_index=True)[1]] = True
+    return system, first
 
 
 def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
@@ -235,7 +284,7 @@ def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 @lru_cache(maxsize=64)
-def _signs(dtype: torch.dtype, signs: tuple[int, int, int]) -> tuple[Any, ...]:
+def _signs(dtype: torch.dtype, signs: Signs) -> tuple[Any, ...]:
     """The signs as real numbers of the precision of `dtype`."""
     real = unit_of(dtype).real.dtype.type
-    return tuple(real(sign) for sign in signs)
+    return tuple(None if sign is None else real(sign) for sign in signs)

@@ -16,19 +16,24 @@ from numba import uintp
 
 from myosotis.compiled import inlined, kernel
 from myosotis.linalg.kernels.cutting import cuts, over_strips
-from myosotis.linalg.kernels.rows import combine, fence, invert
+from myosotis.linalg.kernels.gradient_sweeps import SUMS, add_edge, add_pivot
+from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
+    AHEAD,
     add_product,
+    fetch_ahead,
+    has_zero,
     load,
     load_coefficient,
+    raise_flag,
+    reciprocal,
     store,
     store_away,
     subtract_product,
-    subtract_real_products,
 )
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["eliminate", "factored_outer", "outer", "solve", "sweep"]
+__all__ = ["eliminate", "solve", "sweep"]
 
 CROWD = 32  # children that are dealt with together: their rows stay in the first cache
 
@@ -38,7 +43,7 @@ def eliminate(team, pieces, *arguments):
     """inverse = 1/â, down = −b/â, up = −c/â, in the channels and systems of each piece.
 
     Arguments: tree; unit; tables (a, b, c, inverse, down, up); (E, rows between systems of b,
-    of c); (bytes of a row, of a number); `singular`, whose element becomes 1 if a pivot is zero.
+    of c); (bytes of a row, of a number); address of a byte that becomes 1 if a pivot is zero.
     """
     deal_out(team, pieces, eliminate_piece, arguments)
 
@@ -50,45 +55,33 @@ def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, singular,
     a, b, c, inverse, down, up = tables
     edges, b_rows, c_rows = sizes
     width, item = sizes_in_bytes
-    L, n, offset = uintp(num_children.size), high - low, low * item
+    L, offset, strips = uintp(num_children.size), low * item, cuts((high - low) * item, item)
     for s in range(first, last):
+        pivots, own = s * L * width + offset, s * edges * width + offset
+        b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
+        system = (a + pivots, b_own, c_own, inverse + pivots, down + own, up + own)
         for v in range(L):
-            source, pivot = a + (s * L + v) * width + offset, inverse + (s * L + v) * width + offset
-            child = first_child[v]
-            c_row, down_row = c + (s * c_rows + child) * width, down + (s * edges + child) * width
-            family = (c_row + offset, down_row + offset, num_children[v])
-            source = collect(unit, pivot, source, n, family, width)
-            if v < edges:
-                edge, below = (s * edges + v) * width + offset, v * width + offset
-                b_row, c_row = b + s * b_rows * width + below, c + s * c_rows * width + below
-                zero = invert(unit, pivot, source, n, ((b_row, down + edge), (c_row, up + edge)))
-            else:
-                zero = invert(unit, pivot, source, n, ())
-            if zero:
-                singular[0] = 1
+            family = (v, first_child[v], first_child[v] + num_children[v], v < edges)
+            over_strips(unit, strips, pivot, (unit, family, system, width, singular))
 
 
-@kernel
-def collect(unit, out, start, n, family, width):
-    """out = start + Σ_c coefficient_c · value_c over rows side by side, four at a time.
-
-    family: (address of the first coefficient, of the first value, how many). Returns where the
-    sum is: at `out`, or at `start` if there is nothing to add.
-    """
-    c, v, left = family
-    one, zero, four = unit.real, uintp(0), uintp(4)
-    while left != zero:
-        if left >= four:
-            c1, c2, c3 = c + width, c + uintp(2) * width, c + uintp(3) * width
-            v1, v2, v3 = v + width, v + uintp(2) * width, v + uintp(3) * width
-            terms = ((c, v, one), (c1, v1, one), (c2, v2, one), (c3, v3, one))
-            combine(unit, out, start, n, terms, None)
-            c, v, left = c3 + width, v3 + width, left - four
-        else:
-            combine(unit, out, start, n, ((c, v, one),), None)
-            c, v, left = c + width, v + width, left - uintp(1)
-        start = out
-    return start
+@inlined
+def pivot(like, at, unit, family, system, width, singular):
+    """â_v = a_v + Σ_c c_c down_c and what follows from it, in the strip `at`."""
+    v, first, last, edge = family
+    a, b, c, inverse, down, up = system
+    here, one = v * width + at, unit.real
+    total = load(like, a + here)
+    for child in range(first, last):
+        below = child * width + at
+        total = add_product(total, load(like, c + below), load(like, down + below), one)
+    if has_zero(total):
+        raise_flag(singular)
+    own = reciprocal(total)
+    store(own, inverse + here)
+    if edge:
+        store(subtract_product(None, load(like, b + here), own, one), down + here)
+        store(subtract_product(None, load(like, c + here), own, one), up + here)
 
 
 @kernel
@@ -100,16 +93,20 @@ def sweep(team, pieces, *arguments):
 
     Arguments: tree; unit; addresses of inverse, down, up; sharing (system, row, pivot_rows,
     edge_rows, None unless a row is one number for all channels); signs of inverse, down, up;
-    addresses of u, x; (bytes of a row of coefficients, of u, of a number); group; away. A group
-    goes through the tree together, so that coefficients which its systems share are read from
+    addresses of u, x; (bytes of a row of coefficients, of u, of a number); group; away; sums. A
+    group goes through the tree together, so that coefficients which its systems share are read from
     memory once. Within a level nodes ascend both ways: memory is fetched ahead upwards only.
     away: whether leaves are written past the caches; their rows must then be aligned.
+    sums: None, or what `gradient_sweeps` sums up, to be summed on the way down: (address of the
+    solution to multiply with, of the sums by row of each piece, bytes from one piece to the next).
     """
     deal_out(team, pieces, sweep_piece, arguments)
 
 
 @kernel
-def sweep_piece(pieces, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, group, away, i):
+def sweep_piece(
+    pieces, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, group, away, sums, i
+):
     low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
     step, width, item = sizes_in_bytes
     offset, size, across = low * item, (high - low) * item, uintp(1)
@@ -119,10 +116,11 @@ def sweep_piece(pieces, tree, unit, tables, sharing, signs, ends, sizes_in_bytes
     shift = across * offset
     tables = (inverse + shift, down + shift, up + shift)
     sides, sizes = (ends[0] + offset, ends[1] + offset), (step, width, item, size, across)
+    piece = (uintp(i), offset)
     for g in range(first, last, group):
         systems = (g, min(g + group, last))
         climb(tree, unit, tables[2], sharing, signs[2], sides, sizes, systems)
-        descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away)
+        descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece)
     fence()
 
 
@@ -151,6 +149,7 @@ def receive(like, at, family, num_children, row, table, ends):
     u, x, width = ends
     total = load(like, (u if begins else x) + v * width + at)
     for c in range(first, last):
+        fetch_ahead(like, u + c * width + at + uintp(AHEAD))
         source = u if num_children[c] == uintp(0) else x
         value = load(like, source + c * width + at)
         edge = load_coefficient(like, up + row[c] * step + across * at, one)
@@ -159,23 +158,27 @@ def receive(like, at, family, num_children, row, table, ends):
 
 
 @kernel
-def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away):
-    """Leave x of all nodes, those of a family together."""
+def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece):
+    """Leave x of all nodes, those of a family together. piece: (number, offset of its channels)."""
     _, first_child, num_children, levels = tree
     inverse, down, _ = tables
     system, row, pivot_rows, edge_rows, one = sharing
     step, width, item, size, across = sizes
-    L, zero = uintp(num_children.size), uintp(0)
+    L = uintp(num_children.size)
     strips = cuts(size, item)
     level = uintp(levels.size) - uintp(1)
-    for v in range(levels[level - uintp(1)], L):  # the roots
+    for v in range(levels[level - uintp(1)], L):
         for b in range(systems[0], systems[1]):
+            table = (inverse + system[b] * pivot_rows * step, step, across, one, signs[0])
+            source = sides[0] if num_children[v] == uintp(0) else sides[1]
             here = (b * L + v) * width
-            pivot = inverse + (system[b] * pivot_rows + row[v]) * step
-            source = sides[0] if num_children[v] == zero else sides[1]
-            own = (pivot, source + here, signs[0])
-            combine(unit, sides[1] + here, None, size // item, (own,), one)
-    while level != zero:
+            ends = (source + here, sides[1] + here)
+            over_strips(unit, strips, start, (row[v], table, ends))
+            if sums is not None:
+                other, totals = own_sums(sums, piece)
+                total = totals + uintp(SUMS) * row[v] * width
+                over_strips(unit, strips, sum_root, (ends[1], other + here, total, width))
+    while level != uintp(0):
         level -= uintp(1)
         for v in range(levels[level], levels[level + uintp(1)]):
             last = first_child[v] + num_children[v]
@@ -185,7 +188,34 @@ def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away):
                     pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
                     table = (inverse + pivots, down + edges, step, across, one, signs, away)
                     ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-                    over_strips(unit, strips, send, (family, num_children, row, table, ends))
+                    if sums is None:
+                        over_strips(unit, strips, send, (family, num_children, row, table, ends))
+                    else:
+                        other, totals = own_sums(sums, piece)
+                        products = (other + b * L * width, totals)
+                        arguments = (family, num_children, row, table, ends, products)
+                        over_strips(unit, strips, send_and_sum, arguments)
+
+
+@inlined
+def own_sums(sums, piece):
+    """Addresses of the other solution and of the sums of a piece."""
+    other, totals, apart = sums
+    return other + piece[1], totals + piece[0] * apart + piece[1]
+
+
+@inlined
+def start(like, at, row, table, ends):
+    """x_v = inverse_v ũ_v of a root in the strip `at`; ends: addresses of ũ_v, x_v."""
+    inverse, step, across, one, sign = table
+    own = load_coefficient(like, inverse + row * step + across * at, one)
+    store(add_product(None, own, load(like, ends[0] + at), sign), ends[1] + at)
+
+
+@inlined
+def sum_root(like, at, left, right, total, width):
+    """What a root adds to the sums: it has η = left and ξ = right."""
+    add_pivot(like, total + at, width, load(like, left + at), load(like, right + at))
 
 
 @inlined
@@ -208,6 +238,36 @@ def send(like, at, family, num_children, row, table, ends):
             store(total, x + here)
 
 
+@inlined
+def send_and_sum(like, at, family, num_children, row, table, ends, products):
+    """The same, and the sums of `gradient_sweeps.factored_outer` with x as its `left`.
+
+    products: addresses of the other solution and of the sums. x_c is η_c and down_c x_v.
+    """
+    v, first, last = family
+    inverse, down, step, across, one, signs, away = table
+    u, x, width = ends
+    other, totals = products
+    left_p, right_p = load(like, x + v * width + at), load(like, other + v * width + at)
+    for c in range(first, last):
+        here, shift = c * width + at, row[c] * step + across * at
+        leaf = num_children[c] == uintp(0)
+        fetch_ahead(like, other + here + uintp(AHEAD))
+        value = load(like, (u if leaf else x) + here)
+        own = load_coefficient(like, inverse + shift, one)
+        edge = load_coefficient(like, down + shift, one)
+        eta = add_product(None, own, value, signs[0])
+        total = add_product(eta, edge, left_p, signs[1])
+        if away and leaf:
+            store_away(total, x + here)
+        else:
+            store(total, x + here)
+        xi = subtract_product(load(like, other + here), edge, right_p, signs[1])
+        place = totals + uintp(SUMS) * row[c] * width + at
+        add_edge(like, place, width, (eta, xi, left_p, right_p))
+        add_pivot(like, place, width, eta, xi)
+
+
 @kernel
 def solve(team, pieces, *arguments):
     """`eliminate` and `sweep` for systems with the same coefficients, where none needs the factor.
@@ -215,7 +275,8 @@ def solve(team, pieces, *arguments):
     Each piece has a factor of its own: what one core has written is slow to read for another.
     Arguments: a single piece with all channels of system 0; tree; unit; addresses of a, b, c;
     (address of memory for the kernel's own use, bytes of a table); (E, E, E); (bytes of a row of
-    coefficients, of u, of a number); sharing; signs; addresses of u, x; group; away; `singular`.
+    coefficients, of u, of a number); sharing; signs; addresses of u, x; group; away; address of a
+    byte that becomes 1 if a pivot is zero.
     """
     deal_out(team, pieces, solve_piece, arguments)
 
@@ -244,88 +305,4 @@ def solve_piece(
     eliminate_piece(
         all_, tree, unit, (*blocks, *factor), edges, (sizes[0], sizes[2]), singular, uintp(0)
     )
-    sweep_piece(pieces, tree, unit, factor, sharing, signs, ends, sizes, group, away, i)
-
-
-@kernel
-def outer(team, pieces, *arguments):
-    """Subtract left_v right_v^H, left_v right_p^H, left_p right_v^H, summed over systems.
-
-    For the nodes of each piece, `chunk` at a time: within a chunk every system is read in one go.
-    Arguments: parent; unit; system; addresses of left, right; addresses of the three tables
-    (·, L, H), (·, edges, H), (·, edges, H); edges; bytes of a row, of a number; chunk.
-    """
-    deal_out(team, pieces, outer_piece, arguments)
-
-
-@kernel
-def outer_piece(pieces, parent, unit, system, ends, products, edges, width, item, chunk, i):
-    first, last = pieces[i, 0], pieces[i, 1]
-    L, strips = uintp(parent.size), cuts(width, item)
-    for begin in range(first, last, chunk):
-        end = min(begin + chunk, last)
-        for b in range(uintp(system.size)):
-            for v in range(begin, end):
-                rows = ((b * L + v) * width, (b * L + parent[v]) * width)
-                totals = ((system[b] * L + v) * width, (system[b] * edges + v) * width)
-                edge = v < edges
-                over_strips(unit, strips, outer_strip, (unit, edge, ends, products, rows, totals))
-
-
-@inlined
-def outer_strip(like, at, unit, edge, ends, products, rows, totals):
-    left, right = ends[0] + at, ends[1] + at
-    here, above = rows
-    own, conjugate = products[0] + totals[0] + at, -unit.real
-    left_v, right_v = load(like, left + here), load(like, right + here)
-    store(subtract_product(load(like, own), right_v, left_v, conjugate), own)
-    if edge:
-        left_p, right_p = load(like, left + above), load(like, right + above)
-        lower, upper = products[1] + totals[1] + at, products[2] + totals[1] + at
-        store(subtract_product(load(like, lower), right_p, left_v, conjugate), lower)
-        store(subtract_product(load(like, upper), right_v, left_p, conjugate), upper)
-
-
-@kernel
-def factored_outer(team, pieces, *arguments):
-    """η̄_v right_p + left_p ξ̄_v and −Re(η_v ξ̄_v) of the nodes of each piece, summed over systems.
-
-    ξ_v = right_v − ā_v right_p, η_v = left_v − ā_v left_p. Arguments: parent; unit; sharing
-    (system, row, rows) of the table a; addresses of a, left, right; of the two tables of sums
-    (·, L, H), the second in two terms, from real and from imaginary parts; bytes of a row, of a
-    number; chunk.
-    """
-    deal_out(team, pieces, factored_outer_piece, arguments)
-
-
-@kernel
-def factored_outer_piece(pieces, parent, unit, sharing, tables, sums, width, item, chunk, i):
-    first, last = pieces[i, 0], pieces[i, 1]
-    system, row, rows = sharing
-    L, strips = uintp(parent.size), cuts(width, item)
-    for begin in range(first, last, chunk):
-        end = min(begin + chunk, last)
-        for b in range(uintp(system.size)):
-            for v in range(begin, end):
-                here, above = (b * L + v) * width, (b * L + parent[v]) * width
-                coefficient = (system[b] * rows + row[v]) * width
-                places = (here, above, coefficient, (system[b] * L + v) * width)
-                edge = parent[v] != L
-                over_strips(unit, strips, factored_strip, (unit, edge, tables, sums, places))
-
-
-@inlined
-def factored_strip(like, at, unit, edge, tables, sums, places):
-    a, left, right = tables[0] + at, tables[1] + at, tables[2] + at
-    here, above, coefficient, total = places
-    conjugate, pivot = -unit.real, sums[1] + total + at
-    eta, xi = load(like, left + here), load(like, right + here)
-    if edge:
-        left_p, right_p = load(like, left + above), load(like, right + above)
-        a_v = load(like, a + coefficient)
-        xi = subtract_product(xi, a_v, right_p, conjugate)
-        eta = subtract_product(eta, a_v, left_p, conjugate)
-        out = sums[0] + total + at
-        sent = add_product(load(like, out), eta, right_p, conjugate)
-        store(add_product(sent, xi, left_p, conjugate), out)
-    store(subtract_real_products(load(like, pivot), eta, xi), pivot)
+    sweep_piece(pieces, tree, unit, factor, sharing, signs, ends, sizes, group, away, None, i)

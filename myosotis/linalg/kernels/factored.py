@@ -1,5 +1,6 @@
 """The positive-definite family on the CPU: its coefficients are the factor, read in place."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -7,31 +8,57 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from myosotis.linalg.kernels import diagonal_sweeps
+from myosotis.linalg.kernels import gradient_sweeps
 from myosotis.linalg.kernels.arguments import (
     addresses,
     in_memory,
+    own_rows,
     systems_of,
     tree_arrays,
     unit_of,
     unsigned,
     width_of,
 )
-from myosotis.linalg.kernels.diagonal import CHUNK, solve_sweep
-from myosotis.linalg.kernels.threads import run_on_threads, spans
+from myosotis.linalg.kernels.diagonal import CROWD, Sums, solve_sweep
+from myosotis.linalg.kernels.pieces import by_node, by_sum, fixed_systems
+from myosotis.linalg.kernels.threads import run_on_threads
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
-__all__ = ["gradients", "solve"]
+__all__ = ["adjoint", "gradients", "solve"]
+
+_SHARED = 8  # nodes to a row, on average
 
 
 def solve(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> Tensor:
     """x_v = y_v / d_v + ā_v x_p with y_p = u_p + Σ_c a_c y_c."""
-    if (d == 0).any():
+    return _solve(tree, rows, a, d, u, None)
+
+
+def _solve(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor, sums: Sums | None) -> Tensor:
+    if not d.all():
         zero = (d == 0).index_select(-2, rows)
         raise_if_singular(tree, zero.movedim(-2, 0), diagonal=True, ordered=True)
-    inverse = d.reciprocal().to(a.dtype)
-    return solve_sweep(tree, (inverse, a, a), (1, -1, 1), _unsigned_rows(rows), u)
+    inverse = d.reciprocal()
+    if a.is_complex():
+        inverse = torch.complex(inverse, inverse)
+    return solve_sweep(tree, (inverse, a, a), (None, -1, 1), _unsigned_rows(rows), u, sums)
+
+
+def adjoint(
+    tree: Tree, rows: Tensor, a: Tensor, d: Tensor, g: Tensor, x: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """∂a, ∂d and λ = T⁻¹ g from g and x (*full, L, h), in one go where nodes share coefficients."""
+    systems, H = prod(x.shape[:-2]), x.shape[-1]
+    one_matrix = prod(a.shape[:-2]) == 1 and a.shape[-1] == H
+    if systems == 1 or not one_matrix or not _rows_shared(tree, a):
+        lam = solve(tree, rows, a, d, g)
+        return *gradients(tree, rows, a, d, lam, x), lam
+    pieces = fixed_systems(systems, H)
+    totals = x.new_zeros(len(pieces), a.shape[-2], gradient_sweeps.SUMS, H)
+    lam = _solve(tree, rows, a, d, g, Sums(in_memory(x), totals, pieces))
+    a_sum, d_sum = (t.view(a.shape) for t in _finished(totals))
+    return a_sum * d, d_sum, lam
 
 
 def gradients(
@@ -39,31 +66,52 @@ def gradients(
 ) -> tuple[Tensor, Tensor]:
     """∂a and ∂d, in their shapes, from λ and x (*full, L, h)."""
     lam, x = in_memory(lam), in_memory(x)
-    L, H = x.shape[-2:]
-    table = in_memory(a.expand(*a.shape[:-1], H))
-    a_sum, d_sum = (x.new_zeros(*a.shape[:-2], L, H) for _ in range(2))
-    system = systems_of(a.shape[:-2], x.shape[:-2])
-    pieces = spans(L, x.numel(), least=CHUNK)
+    (*full, L, H), (*batch, R, _) = x.shape, a.shape
+    table = in_memory(a.expand(*batch, R, H))
+    row = _unsigned_rows(rows)
+    if _rows_shared(tree, a):
+        pieces, target, targets = by_sum(prod(full), L), row, R
+        totals = x.new_zeros(len(pieces), *batch, R, gradient_sweeps.SUMS, H)
+    else:
+        pieces, target, targets = by_node(x), own_rows(tree), L
+        totals = x.new_zeros(1, *batch, L, gradient_sweeps.SUMS, H)
     run_on_threads(
-        diagonal_sweeps.factored_outer,
+        gradient_sweeps.factored_outer,
         pieces,
         tree_arrays(tree)[0],
         unit_of(x.dtype),
-        (system, _unsigned_rows(rows), *unsigned(a.shape[-2])),
+        (systems_of(a.shape[:-2], x.shape[:-2]), row, *unsigned(R)),
+        (target, *unsigned(targets)),
         addresses(table, lam, x),
-        addresses(a_sum, d_sum),
-        *unsigned(width_of(x), x.element_size(), CHUNK),
+        *addresses(totals),
+        *unsigned(totals[0].numel() * totals.element_size(), width_of(x), x.element_size()),
+        np.uint64(CROWD if targets == L else L),
     )
-    if not torch.equal(rows, torch.arange(a.shape[-2])):  # else a row for each node
-        a_sum, d_sum = (_collect(t, rows, table) for t in (a_sum, d_sum))
-    if d_sum.is_complex():
-        d_sum = torch.view_as_real(d_sum).sum(-1)
+    a_sum, d_sum = _finished(totals)
+    if targets == L and not torch.equal(rows, torch.arange(R)):
+        a_sum, d_sum = (_collect(t, rows, R) for t in (a_sum, d_sum))
     return (a_sum * d).sum_to_size(a.shape), d_sum.sum_to_size(d.shape)
 
 
-def _collect(values: Tensor, rows: Tensor, table: Tensor) -> Tensor:
+def _rows_shared(tree: Tree, a: Tensor) -> bool:
+    """Whether so many nodes share a row that sums are kept by row, and not by node."""
+    return tree.num_nodes >= _SHARED * a.shape[-2]
+
+
+def _finished(totals: Tensor) -> tuple[Tensor, Tensor]:
+    """Σ η̄ x_p + λ_p ξ̄ and −Σ Re η ξ̄ from sums (tables, …, 3, h) of their parts."""
+    totals = totals[0] if len(totals) == 1 else totals.sum(0)
+    like_parts, unlike_parts, pivots = totals.unbind(-2)
+    if not totals.is_complex():
+        return like_parts, pivots
+    real, pivots = (torch.view_as_real(t).sum(-1) for t in (like_parts, pivots))
+    return torch.complex(real, unlike_parts.real - unlike_parts.imag), pivots
+
+
+def _collect(values: Tensor, rows: Tensor, size: int) -> Tensor:
     """Sum the nodes of each row of the table: (*batch, L, h) -> (*batch, R, h)."""
-    return table.new_zeros(table.shape).index_add_(-2, rows, values)
+    table = values.new_zeros(*values.shape[:-2], size, values.shape[-1])
+    return table.index_add_(-2, rows, values)
 
 
 def _unsigned_rows(rows: Tensor) -> NDArray[np.uint64]:

@@ -86,8 +86,8 @@ def _subtraction(unit: Any, kind: Kind, widths: tuple[int, ...]) -> Any:
                 v = builder.add(v_start, builder.mul(k.index, v_step))
                 # With a coefficient for each lane, the lanes repeat: it is not moved along by i.
                 factor = row.load_coefficient(c, row.index(0), vector)
-                product = row.product(factor, row.load(v, i, vector), sign, vector)
-                builder.store(row.accumulate(builder.load(total), product), total)
+                value = row.load(v, i, vector)
+                builder.store(row.accumulate(builder.load(total), factor, value, sign), total)
             row.store(builder.load(total), out, i, lanes)
 
         row.loop(n, step, widths)

@@ -1,16 +1,21 @@
-"""How the solution of diagonal systems is dealt out to threads."""
+"""How work on diagonal systems is dealt out to threads."""
 
+from functools import lru_cache
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from myosotis.linalg.kernels.threads import Pieces, spans
 
-__all__ = ["GROUP", "systems_or_channels"]
+__all__ = ["GROUP", "by_node", "by_sum", "fixed_systems", "systems_or_channels"]
 
 GROUP = 2  # systems that go through the tree together; more do not stay in the second cache
 _CHANNELS = 32  # channels are split between threads at multiples of this
+_NODES = 64  # of the smallest piece, where there is a choice
+_SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together, at most
+_PIECES = 8  # that sums are taken in, where there are systems enough
 
 
 def systems_or_channels(t: Tensor, least: int = GROUP) -> Pieces:
@@ -29,3 +34,39 @@ def systems_or_channels(t: Tensor, least: int = GROUP) -> Pieces:
     pieces[:, 2 if by_system else 0 :][:, :2] = cuts
     pieces[:, 0 if by_system else 2 :][:, :2] = (0, channels if by_system else systems)
     return pieces
+
+
+@lru_cache(maxsize=64)
+def fixed_systems(systems: int, channels: int) -> Pieces:
+    """Pieces as of `systems_or_channels`, but the same whatever the number of threads."""
+    cuts = _even(systems, _summed(systems))
+    return np.array([(0, channels, *cut) for cut in cuts], dtype=np.uint64)
+
+
+def by_node(x: Tensor) -> Pieces:
+    """Pieces (first system, last, first node, last, 0) of x (*batch, L, h): some nodes of all."""
+    cuts = spans(x.shape[-2], x.numel(), least=_NODES)
+    everything = (0, prod(x.shape[:-2]))
+    return np.array([(*everything, *cut, 0) for cut in cuts], dtype=np.uint64)
+
+
+@lru_cache(maxsize=64)
+def by_sum(systems: int, nodes: int) -> Pieces:
+    """Pieces (first system, last, first node, last, number), whatever the number of threads."""
+    rectangles = [
+        (*some, *stretch)
+        for some in _even(systems, _summed(systems))
+        for stretch in _even(nodes, _STRETCH)
+    ]
+    return np.array([(*r, i) for i, r in enumerate(rectangles)], dtype=np.uint64)
+
+
+def _summed(systems: int) -> int:
+    """How many systems are summed up together."""
+    return min(max(GROUP, systems // _PIECES), _SUMMED)
+
+
+def _even(length: int, most: int) -> NDArray[np.int64]:
+    """0 … length in as few nearly equal pieces (low, high) as there can be."""
+    cuts = np.linspace(0, length, -(-length // most) + 1).astype(np.int64)
+    return np.stack([cuts[:-1], cuts[1:]], axis=1)

@@ -11,7 +11,7 @@ cost more than the loop; here the vector instructions are written out, and the c
 Ranges are given by their addresses in memory: plain integers, which kernels can compute and choose
 between without any of the bookkeeping that arrays bring along.
 
-Products are rounded before they are summed (no fused multiply-add), term after term, so that an
+Products are added term after term, each by a fused multiply-add that is written out, so that an
 element has the same bits in whichever lane, remainder or thread it is computed.
 """
 

@@ -10,27 +10,38 @@ How wide a strip is shows in its type, so another strip tells `load` what to loa
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
+from myosotis.linalg.kernels.rows import fetch
 from myosotis.linalg.kernels.vectors import LINE, Kind, Row
 
 __all__ = [
+    "AHEAD",
     "NARROW",
     "WIDE",
     "add_product",
+    "fetch_ahead",
+    "has_zero",
+    "is_complex",
     "load",
     "load_coefficient",
     "narrow",
+    "raise_flag",
+    "reciprocal",
     "single",
     "store",
     "store_away",
     "subtract_product",
-    "subtract_real_products",
+    "swapped",
     "wide",
 ]
 
-WIDE = 2 * LINE  # bytes: longer strips are hardly faster, shorter ones are not fetched ahead
+# Bytes: shorter strips are not fetched ahead, longer ones do not stay in the registers.
+WIDE = LINE * (4 if get_host_cpu_features().get("avx512f", False) else 2)
+AHEAD = 1 << 12  # bytes before they are needed that rows are asked for: a page
 NARROW = 4  # numbers, of which the short rows of small models consist
 
 
@@ -94,6 +105,19 @@ def load(typingctx: Any, like: Any, address: Any) -> Any:
 
 
 @intrinsic
+def fetch_ahead(typingctx: Any, like: Any, address: Any) -> Any:
+    """Ask for the strip at an address, which need not be valid, to be in the caches soon."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row = _row(context, builder, like)
+        for start in range(0, like.lanes * row.bytes, LINE):
+            fetch(builder, builder.add(args[1], row.index(start)))
+        return context.get_dummy_value()
+
+    return types.void(like, address), codegen
+
+
+@intrinsic
 def load_coefficient(typingctx: Any, like: Any, address: Any, one: Any) -> Any:
     """The same, or, unless `one` is None, the number at the address in every place."""
 
@@ -106,24 +130,73 @@ def load_coefficient(typingctx: Any, like: Any, address: Any, one: Any) -> Any:
 
 @intrinsic
 def add_product(typingctx: Any, total: Any, coefficient: Any, value: Any, sign: Any) -> Any:
-    """total + coefficient · value; conjugate the coefficient if `sign` is −1. total may be None."""
-    return value(total, coefficient, value, sign), _accumulating(total, value, subtract=False)
+    """total + coefficient · value; conjugate the coefficient if `sign` is −1. total may be None.
+
+    If `sign` is None, the coefficient is real, given in place of the real and the imaginary part.
+    """
+    kinds = (total, coefficient, value, sign)
+    return value(*kinds), _accumulating(total, value, sign, subtract=False)
 
 
 @intrinsic
 def subtract_product(typingctx: Any, total: Any, coefficient: Any, value: Any, sign: Any) -> Any:
     """total − coefficient · value; otherwise as `add_product`."""
-    return value(total, coefficient, value, sign), _accumulating(total, value, subtract=True)
+    kinds = (total, coefficient, value, sign)
+    return value(*kinds), _accumulating(total, value, sign, subtract=True)
 
 
 @intrinsic
-def subtract_real_products(typingctx: Any, total: Any, left: Any, right: Any) -> Any:
-    """total − left · right, real and imaginary parts each by themselves."""
+def reciprocal(typingctx: Any, strip: Any) -> Any:
+    """One over each number."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.fsub(args[0], builder.fmul(args[1], args[2]))
+        return _row(context, builder, strip).reciprocal(args[0])[0]
 
-    return total(total, left, right), codegen
+    return strip(strip), codegen
+
+
+@intrinsic
+def has_zero(typingctx: Any, strip: Any) -> Any:
+    """Whether a number is zero."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        zeros = _row(context, builder, strip).reciprocal(args[0])[1]
+        return cgutils.is_not_null(builder, builder.bitcast(zeros, ir.IntType(zeros.type.count)))
+
+    return types.boolean(strip), codegen
+
+
+@intrinsic
+def raise_flag(typingctx: Any, address: Any) -> Any:
+    """Set the byte at an address to 1: unlike an array, it takes no counting of references."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        byte = ir.IntType(8)
+        builder.store(byte(1), builder.inttoptr(args[0], byte.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(address), codegen
+
+
+@intrinsic
+def swapped(typingctx: Any, strip: Any) -> Any:
+    """Real and imaginary parts exchanged; real numbers as they are."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row = _row(context, builder, strip)
+        return row.swap(args[0]) if row.is_complex else args[0]
+
+    return strip(strip), codegen
+
+
+@intrinsic
+def is_complex(typingctx: Any, strip: Any) -> Any:
+    """Whether a strip consists of complex numbers, known when a kernel is compiled."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return cgutils.bool_t(_row(context, builder, strip).is_complex)
+
+    return types.boolean(strip), codegen
 
 
 @intrinsic
@@ -138,12 +211,13 @@ def store_away(typingctx: Any, strip: Any, address: Any) -> Any:
     return types.void(strip, address), _storing(strip, stream=True)
 
 
-def _accumulating(total: Any, strip: _StripType, subtract: bool) -> Any:
+def _accumulating(total: Any, strip: _StripType, kind_of_sign: Any, subtract: bool) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         so_far, coefficient, value, sign = args
         row = _row(context, builder, strip, subtract=subtract)
-        product = row.product(coefficient, value, sign, value.type)
-        return row.accumulate(None if total is types.none else so_far, product)
+        sign = None if kind_of_sign is types.none else sign
+        so_far = None if total is types.none else so_far
+        return row.accumulate(so_far, coefficient, value, sign)
 
     return codegen
 

@@ -64,7 +64,7 @@ def run_on_threads(kernel: Callable[..., Any], pieces: Pieces, *arguments: Any) 
 
 @lru_cache(maxsize=1)
 def _openmp() -> tuple[np.uint64, np.uint64] | None:
-    """Addresses of `GOMP_parallel` and `omp_get_thread_num` of the runtime that torch has loaded."""
+    """Addresses of `GOMP_parallel` and `omp_get_thread_num` in the runtime torch has loaded."""
     try:
         library = ctypes.CDLL(None)
         functions = library.GOMP_parallel, library.omp_get_thread_num

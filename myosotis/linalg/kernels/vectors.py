@@ -62,7 +62,7 @@ class Row:
             for coefficient, value, sign in products:
                 c = self.load_coefficient(coefficient, i, vector)
                 v = self.load(value, i, vector)
-                total = self.accumulate(total, self.product(c, v, sign, vector))
+                total = self.accumulate(total, c, v, sign)
             self.store(total, out, i, lanes)
 
         self.loop(n, step)
@@ -80,8 +80,7 @@ class Row:
             self.store(inverse, out, i, lanes)
             for coefficient, target in products:
                 c = self.load(coefficient, i, inverse.type)
-                product = self.product(c, inverse, one, inverse.type)
-                self.store(self.accumulate(None, product), target, i, lanes)
+                self.store(self.accumulate(None, c, inverse, one), target, i, lanes)
 
         self.loop(n, step)
         return builder.load(singular)
@@ -115,26 +114,36 @@ class Row:
         number = self.load(address, self.index(0), ir.VectorType(self.real, self.parts))
         return self.shuffle(number, [*range(self.parts)] * (vector.count // self.parts))
 
-    def accumulate(self, total: Any, product: Any) -> Any:
-        """The sum so far, or None, plus or minus a product."""
-        builder = self.builder
-        if total is None:
-            return builder.fneg(product) if self.kind.subtract else product
-        return builder.fsub(total, product) if self.kind.subtract else builder.fadd(total, product)
+    def accumulate(self, total: Any, c: Any, v: Any, sign: Any) -> Any:
+        """The sum so far, or None, plus or minus c · v, or c̄ · v if the sign is −1.
 
-    def product(self, c: Any, v: Any, sign: Any, vector: Any) -> Any:
-        """c · v, or c̄ · v if the sign is −1."""
+        Without a sign, real and imaginary parts are multiplied apart.
+        """
         builder = self.builder
-        if not self.is_complex:
-            return builder.fmul(c, v)
+        if self.kind.subtract:
+            c = builder.fneg(c)
+        if not self.is_complex or sign is None:
+            return self.multiply_add(c, v, total)
         # (cr·vr − ±ci·vi, cr·vi + ±ci·vr) for pairs (re, im) side by side
         c_re, c_im = self.halves(c)
-        pairs = range(0, vector.count, 2)
-        swapped = self.shuffle(v, [j for i in pairs for j in (i + 1, i)])
-        alternating = ir.Constant(vector, [self.real(x) for _ in pairs for x in (-1.0, 1.0)])
-        signs = builder.fmul(alternating, self.splat(sign, vector))
-        crossed = builder.fmul(builder.fmul(c_im, signs), swapped)
-        return builder.fadd(builder.fmul(c_re, v), crossed)
+        pairs = range(0, v.type.count, 2)
+        alternating = ir.Constant(v.type, [self.real(x) for _ in pairs for x in (-1.0, 1.0)])
+        crossing = builder.fmul(c_im, builder.fmul(alternating, self.splat(sign, v.type)))
+        return self.multiply_add(crossing, self.swap(v), self.multiply_add(c_re, v, total))
+
+    def multiply_add(self, a: Any, b: Any, total: Any) -> Any:
+        """a · b + total, rounded once; a · b if the total is None."""
+        if total is None:
+            return self.builder.fmul(a, b)
+        number = f"f{32 if isinstance(self.real, ir.FloatType) else 64}"
+        kind = ir.FunctionType(a.type, [a.type] * 3)
+        name = f"llvm.fma.v{a.type.count}{number}"
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, [a, b, total])
+
+    def swap(self, v: Any) -> Any:
+        """(im, re) for each pair (re, im)."""
+        return self.shuffle(v, [j for i in range(0, v.type.count, 2) for j in (i + 1, i)])
 
     def reciprocal(self, p: Any) -> tuple[Any, Any]:
         """(1/p, where p is zero); complex p is scaled so that no square over- or underflows."""
