@@ -68,6 +68,20 @@ def test_same_bits_with_one_and_two_threads(tree: Tree, backend: str, diagonal: 
     assert_identical(results)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex64], ids=str)
+@pytest.mark.parametrize("tree", LARGE_TREES.values(), ids=LARGE_TREES.keys())
+def test_same_bits_of_one_system_without_gradients(tree: Tree, dtype: torch.dtype) -> None:
+    """Threads share its levels, where these are broad, or its channels."""
+    system = random_diagonal_system(tree, 37, dtype)
+    u = random_right_side((tree.num_nodes, 37), dtype)
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        results.append([tree_solve_diag(tree, *system, u, backend="cpu")])
+    results.append([TreeMatrix.diag(tree, *system).factorize(backend="cpu").solve(u)])
+    assert_identical(results)
+
+
 @pytest.mark.parametrize("systems", [5, 40])
 @pytest.mark.parametrize("tree", LARGE_TREES.values(), ids=LARGE_TREES.keys())
 def test_same_bits_of_coefficients_that_nodes_share(tree: Tree, systems: int) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "addresses",
     "empty",
     "in_memory",
+    "inner_rank",
     "own_rows",
     "rows_in_memory",
     "systems_of",
@@ -87,6 +88,13 @@ def tree_arrays(tree: Tree) -> tuple[Index, Index, Index, Index]:
 def own_rows(tree: Tree) -> Index:
     """The row of each node where every node has its own."""
     return np.arange(tree.num_nodes, dtype=np.uint64)
+
+
+@lru_cache(maxsize=64)
+def inner_rank(tree: Tree) -> Index:
+    """Which of the inner nodes each one is, counted from 0; of leaves any number."""
+    inner = tree.num_children > 0
+    return (np.cumsum(inner) - inner).astype(np.uint64)
 
 
 @lru_cache(maxsize=64)

@@ -21,6 +21,7 @@ from myosotis.linalg.kernels.arguments import (
     addresses,
     empty,
     in_memory,
+    inner_rank,
     own_rows,
     rows_in_memory,
     systems_of,
@@ -29,8 +30,14 @@ from myosotis.linalg.kernels.arguments import (
     unsigned,
     width_of,
 )
-from myosotis.linalg.kernels.pieces import GROUP, by_node, systems_or_channels
-from myosotis.linalg.kernels.threads import Pieces, run_on_threads, spans
+from myosotis.linalg.kernels.pieces import (
+    GROUP,
+    by_node,
+    families_by_level,
+    has_broad_levels,
+    systems_or_channels,
+)
+from myosotis.linalg.kernels.threads import Pieces, run_on_threads, spans, team_for
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
@@ -50,8 +57,6 @@ Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 _SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
-_KEPT = 1 << 20  # bytes that may be kept for each of two rows a node during a solve
-_TILE = 32  # channels that go through a larger tree together
 CROWD = 16  # nodes whose gradients are summed together
 _MANY = 4  # systems for each thread from which on each thread has a factor of its own
 
@@ -167,33 +172,41 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     u = in_memory(u)
     x = empty(u)
     singular = np.zeros(1, dtype=np.uint8)
-    pieces, tile = systems_or_channels(u), _tile(u)
-    # Two rows for each node and two more: large, so it must come from huge pages too.
-    scratch = empty(u, len(pieces), 2 * tree.num_nodes + 2, tile)
-    run_on_threads(
-        fused_sweeps.solve,
-        pieces,
-        tree_arrays(tree),
-        unit_of(u.dtype),
-        addresses(a, b, c, u, x),
-        unsigned(tree.num_edges, b_rows, c_rows),
-        unsigned(width_of(u), u.element_size()),
-        np.uint64(tile),
-        (*addresses(scratch), *unsigned(scratch.stride(0) * scratch.element_size())),
-        _past_caches(x),
-        singular,
-    )
+    inner, width, item = tree.num_nodes - tree.num_leaves, width_of(u), u.element_size()
+    system = addresses(a, b, c, u, x)
+    tail = _past_caches(x), _address(singular)
+    team = team_for(u.numel())
+    if prod(u.shape[:-2]) == 1 and team is not None and has_broad_levels(tree):
+        pieces, bounds = families_by_level(tree, int(team[-1]))
+        scratch = empty(u, inner, u.shape[-1])
+        rows = (
+            unsigned(item)[0],
+            (*system, *unsigned(width)),
+            (*addresses(scratch), *unsigned(width)),
+        )
+        arguments = tree_arrays(tree), unit_of(u.dtype), rows, inner_rank(tree)
+        edges = np.uint64(tree.num_edges)
+        fused_sweeps.solve_by_level(team, pieces, bounds, *arguments, edges, *tail)
+    else:
+        pieces = systems_or_channels(u)
+        scratch = empty(u, len(pieces), inner, int((pieces[:, 1] - pieces[:, 0]).max()))
+        run_on_threads(
+            fused_sweeps.solve,
+            pieces,
+            tree_arrays(tree),
+            unit_of(u.dtype),
+            system,
+            unsigned(tree.num_edges, b_rows, c_rows),
+            unsigned(width, item),
+            inner_rank(tree),
+            (*addresses(scratch), *unsigned(scratch.stride(0) * item)),
+            *tail,
+        )
     return None if singular[0] else x
 
 
 def _address(flag: NDArray[np.uint8]) -> np.uint64:
     return np.uint64(flag.ctypes.data)
-
-
-def _tile(u: Tensor) -> int:
-    """Channels of a solution that go through the tree together: all, if that is cheap to keep."""
-    L, channels = u.shape[-2:]
-    return channels if L * width_of(u) <= _KEPT else _TILE
 
 
 def _past_caches(x: Tensor) -> bool:

@@ -25,6 +25,7 @@ from myosotis.linalg.kernels.strips import (
     has_zero,
     load,
     load_coefficient,
+    plus,
     raise_flag,
     reciprocal,
     store,
@@ -67,14 +68,15 @@ def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, singular,
 
 @inlined
 def pivot(like, at, unit, family, system, width, singular):
-    """â_v = a_v + Σ_c c_c down_c and what follows from it, in the strip `at`."""
+    """â_v = Σ_c c_c down_c + a_v and what follows from it, in the strip `at`."""
     v, first, last, edge = family
     a, b, c, inverse, down, up = system
     here, one = v * width + at, unit.real
-    total = load(like, a + here)
+    total = like  # zeros
     for child in range(first, last):
         below = child * width + at
         total = add_product(total, load(like, c + below), load(like, down + below), one)
+    total = plus(total, load(like, a + here))
     if has_zero(total):
         raise_flag(singular)
     own = reciprocal(total)
@@ -88,7 +90,7 @@ def pivot(like, at, unit, family, system, width, singular):
 def sweep(team, pieces, *arguments):
     """Solve the systems of each piece, in its channels, `group` systems at a time.
 
-        up      ũ_p = u_p + Σ_c up_c ũ_c
+        up      ũ_p = Σ_c up_c ũ_c + u_p
         down    x_v = inverse_v ũ_v + down_v x_p
 
     Arguments: tree; unit; addresses of inverse, down, up; sharing (system, row, pivot_rows,
@@ -134,7 +136,8 @@ def climb(tree, unit, up, sharing, sign, sides, sizes, systems):
     for v in range(L):
         last = first_child[v] + num_children[v]
         for first in range(first_child[v], last, uintp(CROWD)):
-            family = (v, first, min(first + uintp(CROWD), last), first == first_child[v])
+            end = min(first + uintp(CROWD), last)
+            family = (v, first, end, first == first_child[v], end == last)
             for b in range(systems[0], systems[1]):
                 table = (up + system[b] * edge_rows * step, step, across, one, sign)
                 ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
@@ -143,17 +146,22 @@ def climb(tree, unit, up, sharing, sign, sides, sizes, systems):
 
 @inlined
 def receive(like, at, family, num_children, row, table, ends):
-    """ũ_v = u_v + Σ_c up_c ũ_c in the strip `at`; family: (v, children from, to, are the first)."""
-    v, first, last, begins = family
+    """ũ_v = Σ_c up_c ũ_c + u_v in the strip `at`.
+
+    family: (v, children from, to, whether they are the first, whether the last).
+    """
+    v, first, last, begins, ends_family = family
     up, step, across, one, sign = table
     u, x, width = ends
-    total = load(like, (u if begins else x) + v * width + at)
+    total = like if begins else load(like, x + v * width + at)  # like: zeros
     for c in range(first, last):
         fetch_ahead(like, u + c * width + at + uintp(AHEAD))
         source = u if num_children[c] == uintp(0) else x
         value = load(like, source + c * width + at)
         edge = load_coefficient(like, up + row[c] * step + across * at, one)
         total = add_product(total, edge, value, sign)
+    if ends_family:
+        total = plus(total, load(like, u + v * width + at))
     store(total, x + v * width + at)
 
 

@@ -1,134 +1,194 @@
 """Elimination and substitution of diagonal systems in one go, where nobody needs the factor.
 
-Every coefficient is read once. What the way down needs, −b/â and û, stays in memory of the
-kernel's own, a compact copy of the channels at hand, which is small enough for the caches if these
-are few. A finished node sends to its parent: parents follow each other in memory as their children
-do, and what was sent is still at hand.
+Nodes go in canonical order, so that every coefficient is read once and in the order in which it
+lies in memory. A finished node sends to its parent, whose rows stay in the first cache while its
+children follow each other. Only inner nodes leave something behind for the way down; what a leaf
+needs is computed again, which is less than to write and read it.
 
-    up      â_v = a_v + Σ_c c_c down_c    ũ_v = u_v + Σ_c up_c ũ_c
+    up      â_v = Σ_c c_c down_c + a_v    ũ_v = Σ_c up_c ũ_c + u_v
             down_v = −b_v / â_v           up_v = −c_v / â_v           û_v = ũ_v / â_v
     down    x_v = û_v + down_v x_p
 
-These are the operations of `diagonal_sweeps`, in an order that leaves the same bits.
+These are the operations of `diagonal_sweeps`, in an order that leaves the same bits. Of an inner
+node the second sum, and then û, is kept in the place of x, and the first, and then down, in memory
+of the kernel's own, in which the n-th inner node has the n-th row.
 """
 
 from numba import uintp
 
-from myosotis.compiled import kernel
-from myosotis.linalg.kernels.rows import combine, combine_away, fence, invert, prefetch
+from myosotis.compiled import inlined, kernel
+from myosotis.linalg.kernels.cutting import cuts, over_strips
+from myosotis.linalg.kernels.rows import fence
+from myosotis.linalg.kernels.strips import (
+    add_product,
+    has_zero,
+    load,
+    plus,
+    raise_flag,
+    reciprocal,
+    store,
+    store_away,
+    subtract_product,
+)
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["solve"]
-
-AHEAD = 12  # nodes: rows that are far apart are not fetched ahead by the hardware
+__all__ = ["solve", "solve_by_level"]
 
 
 @kernel
 def solve(team, pieces, *arguments):
-    """Solve the systems of each piece in its channels, `tile` channels at a time.
+    """Solve the systems of each piece in its channels.
 
-    Arguments: tree; unit; addresses of a, b, c, u, x; (E, rows between systems of b, of c);
-    (bytes of a row, of a number); tile; address of aligned memory for the kernel's own use and how
-    many bytes of it each piece has, two rows of a tile for each node and two more; whether
-    solutions are written past the caches, their rows then being aligned; `singular`, whose element
-    becomes 1 if a pivot is zero.
+    Arguments: tree; unit; addresses of a, b, c, u, x; (E, rows between systems of b, of c); (bytes
+    of a row, of a number); which of the inner nodes each one is; (address of memory of the kernel's
+    own, bytes of it for each piece: a row of its channels for each inner node); whether leaves are
+    written past the caches, their rows then being aligned; address of a byte that becomes 1 if a
+    pivot is zero.
     """
     deal_out(team, pieces, solve_piece, arguments)
 
 
 @kernel
 def solve_piece(
-    pieces, tree, unit, tables, sizes, sizes_in_bytes, tile, scratch, away, singular, i
+    pieces, tree, unit, tables, sizes, sizes_in_bytes, rank, scratch, away, singular, i
 ):
-    high, systems = pieces[i, 1], (pieces[i, 2], pieces[i, 3])
-    own, settings = scratch[0] + uintp(i) * scratch[1], (tables, sizes, sizes_in_bytes, away)
-    for low in range(pieces[i, 0], high, tile):
-        channels = (low, min(tile, high - low))
-        if solve_systems(own, tree, unit, settings, channels, systems):
-            singular[0] = 1
+    low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
+    a, b, c, u, x = tables
+    edges, b_rows, c_rows = sizes
+    width, item = sizes_in_bytes
+    L, offset, step, levels = uintp(rank.size), low * item, (high - low) * item, tree[3]
+    strips, kept = cuts(step, item), (scratch[0] + uintp(i) * scratch[1], step)
+    for s in range(first, last):
+        here = s * L * width + offset
+        b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
+        system = (a + here, b_own, c_own, u + here, x + here, width)
+        climb(uintp(0), L, tree, unit, strips, system, kept, rank, edges, singular)
+        level = uintp(levels.size) - uintp(1)
+        while level != uintp(0):
+            level -= uintp(1)
+            nodes = (levels[level], min(levels[level + uintp(1)], edges))
+            descend(*nodes, tree, unit, strips, system, kept, rank, away)
     fence()
 
 
 @kernel
-def solve_systems(scratch, tree, unit, settings, channels, systems):
-    tables, sizes, sizes_in_bytes, away = settings
-    a, b, c, u, x = tables
-    E, b_rows, c_rows = sizes
-    width, item = sizes_in_bytes
-    low, n = channels
-    L, step, singular = uintp(tree[0].size), n * item, False
-    kept, spare = (scratch, scratch + L * step, step), scratch + uintp(2) * L * step
-    for s in range(systems[0], systems[1]):
-        nodes, shift, offset = s * L * width + low * item, s * width, low * item
-        rows = (a + nodes, b + b_rows * shift + offset, c + c_rows * shift + offset, u + nodes)
-        singular |= climb(tree, unit, rows, kept, spare, n, E, width)
-        descend(tree, unit, kept, x + nodes, n, E, width, away)
-    return singular
+def solve_by_level(team, pieces, bounds, *arguments):
+    """Solve one system, the nodes of a level being dealt out to the team.
+
+    So rows are read as a whole, which is what memory is fast at. A piece is (first node, last) of a
+    level, with all children of a parent, the pieces of level l lying between bounds[l] and
+    bounds[l + 1]. Arguments: tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes
+    of a row; address of memory of the kernel's own and bytes of a row there); which of the inner
+    nodes each one is; E; away; address of a byte, as for `solve`.
+    """
+    levels = bounds.size - 1
+    for level in range(levels):
+        deal_out(team, pieces[bounds[level] : bounds[level + 1]], climb_piece, arguments)
+    for level in range(levels - 1, -1, -1):
+        deal_out(team, pieces[bounds[level] : bounds[level + 1]], descend_piece, arguments)
 
 
 @kernel
-def climb(tree, unit, rows, kept, inverse, n, E, width):
-    """Leave down and û in `kept`; whether a pivot was zero. inverse: two rows of scratch."""
+def climb_piece(pieces, tree, unit, places, rank, edges, away, singular, i):
+    item, system, kept = places
+    strips = cuts(system[5], item)
+    climb(pieces[i, 0], pieces[i, 1], tree, unit, strips, system, kept, rank, edges, singular)
+
+
+@kernel
+def descend_piece(pieces, tree, unit, places, rank, edges, away, singular, i):
+    item, system, kept = places
+    strips, last = cuts(system[5], item), min(pieces[i, 1], edges)
+    descend(pieces[i, 0], last, tree, unit, strips, system, kept, rank, away)
+    fence()
+
+
+@kernel
+def climb(low, high, tree, unit, strips, system, kept, rank, edges, singular):
+    """Leave down and û of inner nodes, and x of roots, from `low` to `high`."""
     parent, first_child, num_children, _ = tree
-    a, b, c, u = rows
-    pivots, sides, step = kept
-    L, up, one, singular = uintp(parent.size), inverse + step, unit.real, False
-    for v in range(L):
-        fetch_ahead(tree, rows, v, step, E, width)
-        leaf = num_children[v] == uintp(0)
-        at, own = v * width, v * step
-        pivot, side = (a + at, u + at) if leaf else (pivots + own, sides + own)
-        if v >= E:
-            singular |= invert(unit, inverse, pivot, n, ())
-        else:
-            singular |= invert(unit, inverse, pivot, n, ((b + at, pivots + own), (c + at, up)))
+    memory, step = kept
+    x, width = system[4], system[5]
+    for v in range(low, high):
+        leaf, sums = num_children[v] == uintp(0), (memory + rank[v] * step, x + v * width)
+        if v < edges:
             p = parent[v]
-            above, above_side = pivots + p * step, sides + p * step
-            start, start_side = above, above_side
-            if v == first_child[p]:
-                start, start_side = a + p * width, u + p * width
-            combine(unit, above, start, n, ((c + at, pivots + own, one),), None)
-            combine(unit, above_side, start_side, n, ((up, side, one),), None)
-        combine(unit, sides + own, None, n, ((inverse, side, one),), None)
-    return singular
-
-
-@kernel
-def fetch_ahead(tree, rows, v, size, E, width):
-    """Ask for what the node `AHEAD` places further on will read: `size` bytes of each row."""
-    parent, first_child, num_children, _ = tree
-    later = v + uintp(AHEAD)
-    if later < E:
-        p = parent[later]
-        at, above = later * width, p * width
-        for line in range(uintp(0), size, uintp(64)):
-            prefetch(rows[1] + at + line)
-            prefetch(rows[2] + at + line)
-            if num_children[later] == uintp(0):
-                prefetch(rows[0] + at + line)
-                prefetch(rows[3] + at + line)
-            if first_child[p] == later:
-                prefetch(rows[0] + above + line)
-                prefetch(rows[3] + above + line)
-
-
-@kernel
-def descend(tree, unit, kept, x, n, E, width, away):
-    """x_v = û_v + down_v x_p, for inner nodes in `kept` too."""
-    parent, _, num_children, _ = tree
-    pivots, sides, step = kept
-    v, one = uintp(parent.size), unit.real
-    while v != uintp(0):
-        v -= uintp(1)
-        out, side = x + v * width, sides + v * step
-        if v < E:
-            above = (pivots + v * step, sides + parent[v] * step, one)
-            if num_children[v] != uintp(0):
-                combine(unit, side, side, n, (above,), None)
-                combine(unit, out, side, n, (), None)
-            elif away:
-                combine_away(unit, out, side, n, (above,), None)
-            else:
-                combine(unit, out, side, n, (above,), None)
+            above = (memory + rank[p] * step, x + p * width, v == first_child[p])
+            arguments = (unit, v * width, leaf, system, sums, above, singular)
+            over_strips(unit, strips, eliminate, arguments)
         else:
-            combine(unit, out, side, n, (), None)
+            over_strips(unit, strips, finish, (unit, v * width, leaf, system, sums, singular))
+
+
+@inlined
+def eliminate(like, at, unit, here, leaf, system, sums, above, singular):
+    """What a node adds to the sums of its parent, in the strip `at`; above: these, to be begun?"""
+    pivot, side = collected(like, at, here, leaf, system, sums)
+    if has_zero(pivot):
+        raise_flag(singular)
+    one, inverse = unit.real, reciprocal(pivot)
+    coupling = load(like, system[2] + here + at)
+    down = subtract_product(None, load(like, system[1] + here + at), inverse, one)
+    up = subtract_product(None, coupling, inverse, one)
+    if not leaf:
+        store(down, sums[0] + at)
+        store(add_product(None, inverse, side, one), sums[1] + at)
+    pivots, sides, begins = above[0] + at, above[1] + at, above[2]
+    so_far = like if begins else load(like, pivots)  # like: zeros
+    store(add_product(so_far, coupling, down, one), pivots)
+    so_far = like if begins else load(like, sides)
+    store(add_product(so_far, up, side, one), sides)
+
+
+@inlined
+def finish(like, at, unit, here, leaf, system, sums, singular):
+    """x of a root, in the strip `at`."""
+    pivot, side = collected(like, at, here, leaf, system, sums)
+    if has_zero(pivot):
+        raise_flag(singular)
+    store(add_product(None, reciprocal(pivot), side, unit.real), sums[1] + at)
+
+
+@inlined
+def collected(like, at, here, leaf, system, sums):
+    """â_v and ũ_v."""
+    pivot, side = load(like, system[0] + here + at), load(like, system[3] + here + at)
+    if leaf:
+        return pivot, side
+    return plus(load(like, sums[0] + at), pivot), plus(load(like, sums[1] + at), side)
+
+
+@kernel
+def descend(low, high, tree, unit, strips, system, kept, rank, away):
+    """Leave x of nodes from `low` to `high`, none of them a root."""
+    parent, _, num_children, _ = tree
+    memory, step = kept
+    for v in range(low, high):
+        if num_children[v] == uintp(0):
+            over_strips(unit, strips, solve_leaf, (unit, v, parent[v], system, away))
+        else:
+            own = memory + rank[v] * step
+            over_strips(unit, strips, solve_inner, (unit, v, parent[v], system, own))
+
+
+@inlined
+def solve_leaf(like, at, unit, v, p, system, away):
+    """x_v = u_v / a_v − b_v / a_v x_p in the strip `at`."""
+    a, b, _, u, x, width = system
+    here, one = v * width + at, unit.real
+    inverse = reciprocal(load(like, a + here))
+    down = subtract_product(None, load(like, b + here), inverse, one)
+    own = add_product(None, inverse, load(like, u + here), one)
+    value = add_product(own, down, load(like, x + p * width + at), one)
+    if away:
+        store_away(value, x + here)
+    else:
+        store(value, x + here)
+
+
+@inlined
+def solve_inner(like, at, unit, v, p, system, own):
+    """x_v = û_v + down_v x_p in the strip `at`."""
+    x, width = system[4], system[5]
+    here, above = x + v * width + at, load(like, x + p * width + at)
+    store(add_product(load(like, here), load(like, own + at), above, unit.real), here)

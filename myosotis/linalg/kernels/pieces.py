@@ -1,6 +1,7 @@
 """How work on diagonal systems is dealt out to threads."""
 
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -8,13 +9,23 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from myosotis.linalg.kernels.threads import Pieces, spans
+from myosotis.tree import Tree
 
-__all__ = ["GROUP", "by_node", "by_sum", "fixed_systems", "systems_or_channels"]
+__all__ = [
+    "GROUP",
+    "by_node",
+    "by_sum",
+    "families_by_level",
+    "fixed_systems",
+    "has_broad_levels",
+    "systems_or_channels",
+]
 
 GROUP = 2  # systems that go through the tree together; more do not stay in the second cache
 _CHANNELS = 32  # channels are split between threads at multiples of this
 _NODES = 64  # of the smallest piece, where there is a choice
 _SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together, at most
+_BROAD = 64  # nodes of a level, on average, that are worth dealing out
 _PIECES = 8  # that sums are taken in, where there are systems enough
 
 
@@ -59,6 +70,29 @@ def by_sum(systems: int, nodes: int) -> Pieces:
         for stretch in _even(nodes, _STRETCH)
     ]
     return np.array([(*r, i) for i, r in enumerate(rectangles)], dtype=np.uint64)
+
+
+def has_broad_levels(tree: Tree) -> bool:
+    """Whether levels have nodes enough, on average, for threads to wait for each other."""
+    return tree.num_nodes >= _BROAD * tree.num_levels
+
+
+@lru_cache(maxsize=64)
+def families_by_level(tree: Tree, threads: int) -> tuple[Pieces, NDArray[np.int64]]:
+    """Pieces (first node, last) of each level, and where those of the levels begin and end.
+
+    All children of a parent are in the same one, and for the rest pieces are nearly equal.
+    """
+    pieces: list[tuple[int, int]] = []
+    bounds = [0]
+    for level in tree.levels:
+        low, high = level.start, level.stop
+        wanted = low + (high - low) * np.arange(1, threads) // threads
+        if high <= tree.num_edges:
+            wanted = tree.first_child[tree.parent[wanted]]
+        pieces += pairwise(np.unique([low, *wanted, high]).tolist())
+        bounds.append(len(pieces))
+    return np.array(pieces, dtype=np.uint64), np.array(bounds)
 
 
 def _summed(systems: int) -> int:

@@ -29,6 +29,7 @@ __all__ = [
     "load",
     "load_coefficient",
     "narrow",
+    "plus",
     "raise_flag",
     "reciprocal",
     "single",
@@ -143,6 +144,16 @@ def subtract_product(typingctx: Any, total: Any, coefficient: Any, value: Any, s
     """total − coefficient · value; otherwise as `add_product`."""
     kinds = (total, coefficient, value, sign)
     return value(*kinds), _accumulating(total, value, sign, subtract=True)
+
+
+@intrinsic
+def plus(typingctx: Any, left: Any, right: Any) -> Any:
+    """left + right."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.fadd(*args)
+
+    return left(left, right), codegen
 
 
 @intrinsic

@@ -19,9 +19,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["Pieces", "run_on_threads", "spans"]
+__all__ = ["Pieces", "Team", "run_on_threads", "spans", "team_for"]
 
 Pieces = NDArray[np.uint64]  # (number of pieces, numbers that describe one)
+Team = tuple[np.uint64, np.uint64, np.uint64]  # see `team`
 
 _SMALL = 1 << 16  # elements of work below which a second thread costs more than it brings
 _ALONE = (np.uint64(0), np.uint64(0), np.uint64(1))  # a team of the calling thread
@@ -34,8 +35,17 @@ def spans(length: int, work: int, *, multiple: int = 1, least: int = 1) -> Piece
     There is at least one for each thread, if `work` is worth it, and there are more as long as
     none becomes shorter than `least`.
     """
-    threads = torch.get_num_threads() if work > _SMALL else 1
-    return _spans(length, threads, multiple, least)
+    return _spans(length, _threads_for(work), multiple, least)
+
+
+def team_for(work: int) -> Team | None:
+    """The threads that so much work is worth, if they can be told to wait for each other."""
+    threads, runtime = _threads_for(work), _openmp()
+    return None if threads < 2 or runtime is None else (*runtime, np.uint64(threads))
+
+
+def _threads_for(work: int) -> int:
+    return torch.get_num_threads() if work > _SMALL else 1
 
 
 @lru_cache(maxsize=256)
