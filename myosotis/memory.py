@@ -1,10 +1,23 @@
 """What a process does with memory that it has freed."""
 
 import ctypes
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
-__all__ = ["freed_memory_kept", "return_free_pages"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["freed_memory_kept", "return_free_pages", "reusable"]
+
+_ALIGNMENT = 64  # bytes, a line of the cache, as torch aligns its own tensors
+_STEP = 1 << 21  # bytes, a huge page: sizes are rounded up to multiples of it
+_MOST = 1 << 29  # bytes that are held for reuse
+
+_held: dict[int, list["_Block"]] = {}  # by size, those freed last at the end
+_lock = threading.RLock()  # a block may be freed in the middle of anything, also of `reusable`
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of settings in glibc's malloc.h
 _LARGEST = 1 << 25  # bytes: the most that glibc takes for the second of them
@@ -37,12 +50,64 @@ def freed_memory_kept() -> Iterator[None]:
         return_free_pages()
 
 
+class _Block(NamedTuple):
+    """Memory for reuse, and the first address in it that is aligned."""
+
+    memory: NDArray[np.uint8]
+    address: int
+    size: int  # from there on
+
+
+class _Lease:
+    """What arrays refer to as long as they use a block."""
+
+    def __init__(self, block: _Block, size: int) -> None:
+        data = {"shape": (size,), "typestr": "|u1", "data": (block.address, False), "version": 3}
+        self.__array_interface__ = data
+        weakref.finalize(self, _hold, block).atexit = False
+
+
+def reusable(size: int) -> NDArray[np.uint8]:
+    """So many bytes, with anything in them; when nobody has them any more, a later call may.
+
+    New memory costs more than to write to it: the system clears it, page by page. Half a gibibyte
+    at most is held back for later calls, and `return_free_pages` gives it up.
+
+    Example:
+        >>> reusable(1 << 22).nbytes
+        4194304
+    """
+    rounded = -(-size // _STEP) * _STEP
+    with _lock:
+        blocks = _held.get(rounded)
+        block = blocks.pop() if blocks else None
+    return np.asarray(_Lease(block or _new(rounded), size))
+
+
+def _new(size: int) -> _Block:
+    memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)  # NumPy asks for huge pages
+    return _Block(memory, memory.ctypes.data + -memory.ctypes.data % _ALIGNMENT, size)
+
+
+def _hold(block: _Block) -> None:
+    with _lock:
+        # The size that was freed last goes to the end; what is let go has not been used for long.
+        _held[block.size] = [*_held.pop(block.size, []), block]
+        while sum(size * len(blocks) for size, blocks in _held.items()) > _MOST:
+            oldest = next(iter(_held))
+            del _held[oldest][0]
+            if not _held[oldest]:
+                del _held[oldest]
+
+
 def return_free_pages() -> None:
     """Give the system what was freed but is still held, where that can be asked for.
 
     Example:
         >>> return_free_pages()
     """
+    with _lock:
+        _held.clear()
     trim = _function("malloc_trim")
     if trim is not None:
         trim(0)

@@ -1,12 +1,19 @@
 """What a process does with memory that it has freed."""
 
 import ctypes
+import gc
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
-from myosotis.memory import freed_memory_kept, return_free_pages
+from myosotis import memory
+from myosotis.memory import freed_memory_kept, return_free_pages, reusable
 
 resource = pytest.importorskip("resource", reason="there is none on Windows")
 
@@ -64,3 +71,62 @@ def test_nothing_happens_without_a_c_library_that_can(monkeypatch: pytest.Monkey
     with freed_memory_kept():
         pass
     return_free_pages()
+
+
+def as_tensor(size: int) -> Tensor:
+    return torch.from_numpy(reusable(size).view(np.float32).reshape(-1, 16))
+
+
+def test_memory_is_used_again_once_nobody_has_it() -> None:
+    return_free_pages()
+    first = as_tensor(_LARGE)
+    address = first.data_ptr()
+    assert address % 64 == 0
+    assert as_tensor(_LARGE).data_ptr() != address
+    del first
+    assert as_tensor(_LARGE - 1024).data_ptr() == address
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda t: t[3:5],
+        lambda t: t.numpy()[1:].T,
+        lambda t: t.untyped_storage(),
+        lambda t: t.detach().view(torch.int32),
+        lambda t: np.asarray(memoryview(t.numpy())[:1]),
+    ],
+    ids=["slice", "array", "storage", "view", "buffer"],
+)
+def test_memory_is_not_used_again_while_somebody_has_part_of_it(
+    part: Callable[[Tensor], object],
+) -> None:
+    return_free_pages()
+    whole = as_tensor(_LARGE)
+    address, kept = whole.data_ptr(), part(whole)
+    del whole
+    gc.collect()
+    others = [as_tensor(_LARGE) for _ in range(3)]
+    assert address not in [other.data_ptr() for other in others]
+    assert kept is not None
+
+
+def test_little_memory_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    return_free_pages()
+    monkeypatch.setattr(memory, "_MOST", 2 * _LARGE)
+    arrays = [reusable(size) for size in (_LARGE, _LARGE, _LARGE, _LARGE // 2, 3 * _LARGE)]
+    while arrays:
+        arrays.pop(0)
+    assert sum(size * len(blocks) for size, blocks in memory._held.items()) <= 2 * _LARGE
+    return_free_pages()
+    assert not memory._held
+
+
+def test_threads_do_not_get_the_same_memory() -> None:
+    def fill(number: int) -> bool:
+        tensor = as_tensor(1 << 22)
+        tensor.fill_(number)
+        return bool((tensor == number).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(fill, range(200)))

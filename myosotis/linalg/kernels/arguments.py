@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from myosotis.memory import reusable
 from myosotis.tree import Tree
 
 __all__ = [
@@ -27,8 +28,7 @@ __all__ = [
 
 Index = NDArray[np.uint64]
 
-_LARGE = 1 << 25  # bytes above which the C library maps memory anew for every allocation
-_ALIGNMENT = 64  # bytes, a cache line, as torch aligns its own tensors
+_LARGE = 1 << 22  # bytes from which on the C library may give memory back as soon as it is freed
 
 
 def in_memory(t: Tensor) -> Tensor:
@@ -58,17 +58,14 @@ def _contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def empty(like: Tensor, *shape: int) -> Tensor:
     """An uninitialised contiguous tensor of the same dtype and, unless given, the same shape.
 
-    A large one comes from NumPy, which asks the system for huge pages. Memory of that size is new
-    each time, and getting it page by page would take longer than filling it.
+    A large one is in memory that was used before, if possible: getting it new, page by page, can
+    take longer than filling it.
     """
     shape = shape or tuple(like.shape)
     size = prod(shape) * like.element_size()
     if size < _LARGE:
         return torch.empty(shape, dtype=like.dtype)
-    memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)
-    start = -memory.ctypes.data % _ALIGNMENT
-    array = memory[start : start + size].view(unit_of(like.dtype).dtype)
-    return torch.from_numpy(array.reshape(shape))
+    return torch.from_numpy(reusable(size).view(unit_of(like.dtype).dtype).reshape(shape))
 
 
 @lru_cache(maxsize=64)
