@@ -58,6 +58,7 @@ Signs = tuple[int | None, int, int]
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 _SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
 CROWD = 16  # nodes whose gradients are summed together
+_MANY = 4  # systems for each thread from which on each thread has a factor of its own
 
 
 class Sums(NamedTuple):
@@ -124,13 +125,45 @@ def substitute(
 
 def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
     """Solve T x = u. u (*batch, L, h); the blocks may lack some of its first axes."""
-    x, a = None, blocks[0]
-    own_matrices = prod(a.shape[:-2]) == prod(u.shape[:-2])
-    if a.shape[-1] > 1 and own_matrices and not onesided.is_zero(blocks[1]):
-        x = _solve_fused(tree, blocks, u)
+    x = None
+    if blocks[0].shape[-1] > 1 and not onesided.is_zero(blocks[1]):
+        matrices, systems = prod(blocks[0].shape[:-2]), prod(u.shape[:-2])
+        if matrices == systems:
+            x = _solve_fused(tree, blocks, u)
+        elif matrices == 1 and systems >= _MANY * torch.get_num_threads():
+            x = _solve_shared(tree, blocks, u)
     if x is None:
         return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
     return x
+
+
+def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
+    """Many systems with the same coefficients; None if a pivot is zero: `factorize` reports it."""
+    a, b, c = map(in_memory, blocks)
+    u = in_memory(u)
+    x = empty(u)
+    singular = np.zeros(1, dtype=np.uint8)
+    systems, (L, H), E = prod(u.shape[:-2]), u.shape[-2:], tree.num_edges
+    pieces = systems_or_channels(u, least=systems)  # one for each thread
+    scratch = empty(a, len(pieces), 3, L, H)
+    run_on_threads(
+        diagonal_sweeps.solve,
+        pieces,
+        np.array([[0, H, 0, 1]], dtype=np.uint64),
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        addresses(a, b, c),
+        (*addresses(scratch), *unsigned(L * width_of(a))),
+        unsigned(E, E, E),
+        unsigned(width_of(a), width_of(u), u.element_size()),
+        (systems_of(torch.Size(), torch.Size([systems])), own_rows(tree), *unsigned(L, E), None),
+        _signs(u.dtype, (1, 1, 1)),
+        addresses(u, x),
+        np.uint64(GROUP),
+        _past_caches(x),
+        _address(singular),
+    )
+    return None if singular[0] else x
 
 
 def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:

@@ -34,7 +34,7 @@ from myosotis.linalg.kernels.strips import (
 )
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["eliminate", "sweep"]
+__all__ = ["eliminate", "solve", "sweep"]
 
 CROWD = 32  # children that are dealt with together: their rows stay in the first cache
 
@@ -274,3 +274,43 @@ def send_and_sum(like, at, family, num_children, row, table, ends, products):
         place = totals + uintp(SUMS) * row[c] * width + at
         add_edge(like, place, width, (eta, xi, left_p, right_p))
         add_pivot(like, place, width, eta, xi)
+
+
+@kernel
+def solve(team, pieces, *arguments):
+    """`eliminate` and `sweep` for systems with the same coefficients, where none needs the factor.
+
+    Each piece has a factor of its own: what one core has written is slow to read for another.
+    Arguments: a single piece with all channels of system 0; tree; unit; addresses of a, b, c;
+    (address of memory for the kernel's own use, bytes of a table); (E, E, E); (bytes of a row of
+    coefficients, of u, of a number); sharing; signs; addresses of u, x; group; away; address of a
+    byte that becomes 1 if a pivot is zero.
+    """
+    deal_out(team, pieces, solve_piece, arguments)
+
+
+@kernel
+def solve_piece(
+    pieces,
+    all_,
+    tree,
+    unit,
+    blocks,
+    scratch,
+    edges,
+    sizes,
+    sharing,
+    signs,
+    ends,
+    group,
+    away,
+    singular,
+    i,
+):
+    memory, apart = scratch
+    inverse = memory + uintp(3) * uintp(i) * apart
+    factor = (inverse, inverse + apart, inverse + uintp(2) * apart)
+    eliminate_piece(
+        all_, tree, unit, (*blocks, *factor), edges, (sizes[0], sizes[2]), singular, uintp(0)
+    )
+    sweep_piece(pieces, tree, unit, factor, sharing, signs, ends, sizes, group, away, None, i)
