@@ -28,7 +28,7 @@ __all__ = [
 
 Index = NDArray[np.uint64]
 
-_LARGE = 1 << 22  # bytes from which on the C library may give memory back as soon as it is freed
+_LARGE = 1 << 20  # bytes from which on the C library may give memory back as soon as it is freed
 
 
 def in_memory(t: Tensor) -> Tensor:
