@@ -19,7 +19,7 @@ import torch
 
 from myosotis import Tree, tree_solve_diag
 from myosotis.linalg.kernels.arguments import inner_rank, own_rows, tree_arrays
-from myosotis.linalg.kernels.pieces import families_by_level
+from myosotis.linalg.kernels.pieces import subtrees
 from myosotis.linalg.plan import _plans, _shared_parents
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,7 +95,7 @@ def test_a_tree_that_nobody_needs_is_forgotten(backend: str) -> None:
     tree_solve_diag(tree, one, 0.1 * one, 0.1 * one, u, backend=backend).sum().backward()
     gone = weakref.ref(tree)
     del tree
-    for cache in (_shared_parents, tree_arrays, inner_rank, own_rows, families_by_level):
+    for cache in (_shared_parents, tree_arrays, inner_rank, own_rows, subtrees):
         cache.cache_clear()  # recent trees are kept on purpose
     gc.collect()
     assert gone() is None

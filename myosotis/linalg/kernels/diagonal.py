@@ -33,8 +33,7 @@ from myosotis.linalg.kernels.arguments import (
 from myosotis.linalg.kernels.pieces import (
     GROUP,
     by_node,
-    families_by_level,
-    has_broad_levels,
+    subtrees,
     systems_or_channels,
 )
 from myosotis.linalg.kernels.threads import Pieces, run_on_threads, spans, team_for
@@ -175,18 +174,21 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     inner, width, item = tree.num_nodes - tree.num_leaves, width_of(u), u.element_size()
     system = addresses(a, b, c, u, x)
     tail = _past_caches(x), _address(singular)
-    team = team_for(u.numel())
-    if prod(u.shape[:-2]) == 1 and team is not None and has_broad_levels(tree):
-        pieces, bounds = families_by_level(tree, int(team[-1]))
+    team = team_for(u.numel()) if prod(u.shape[:-2]) == 1 else None
+    parts = None if team is None else subtrees(tree, width)
+    if parts is not None:
         scratch = empty(u, inner, u.shape[-1])
-        rows = (
-            unsigned(item)[0],
-            (*system, *unsigned(width)),
-            (*addresses(scratch), *unsigned(width)),
+        rows = (*system, *unsigned(width)), (*addresses(scratch), *unsigned(width))
+        fused_sweeps.solve_by_subtrees(
+            team,
+            *parts,
+            tree_arrays(tree),
+            unit_of(u.dtype),
+            (np.uint64(item), *rows),
+            inner_rank(tree),
+            np.uint64(tree.num_edges),
+            *tail,
         )
-        arguments = tree_arrays(tree), unit_of(u.dtype), rows, inner_rank(tree)
-        edges = np.uint64(tree.num_edges)
-        fused_sweeps.solve_by_level(team, pieces, bounds, *arguments, edges, *tail)
     else:
         pieces = systems_or_channels(u)
         scratch = empty(u, len(pieces), inner, int((pieces[:, 1] - pieces[:, 0]).max()))

@@ -32,7 +32,7 @@ from myosotis.linalg.kernels.strips import (
 )
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["solve", "solve_by_level"]
+__all__ = ["solve", "solve_by_subtrees"]
 
 
 @kernel
@@ -72,34 +72,38 @@ def solve_piece(
 
 
 @kernel
-def solve_by_level(team, pieces, bounds, *arguments):
-    """Solve one system, the nodes of a level being dealt out to the team.
+def solve_by_subtrees(team, pieces, top, *arguments):
+    """Solve one system, the lower parts of its tree being dealt out to the team.
 
-    So rows are read as a whole, which is what memory is fast at. A piece is (first node, last) of a
-    level, with all children of a parent, the pieces of level l lying between bounds[l] and
-    bounds[l + 1]. Arguments: tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes
-    of a row; address of memory of the kernel's own and bytes of a row there); which of the inner
-    nodes each one is; E; away; address of a byte, as for `solve`.
+    So rows are read as a whole, which is what memory is fast at, and the sums of a node are still
+    in the caches when it is its turn. pieces, top: of `pieces.Subtrees`. Arguments: its segments;
+    tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory
+    of the kernel's own and bytes of a row there); which of the inner nodes each one is; E; away;
+    address of a byte, as for `solve`.
     """
-    levels = bounds.size - 1
-    for level in range(levels):
-        deal_out(team, pieces[bounds[level] : bounds[level + 1]], climb_piece, arguments)
-    for level in range(levels - 1, -1, -1):
-        deal_out(team, pieces[bounds[level] : bounds[level + 1]], descend_piece, arguments)
+    deal_out(team, pieces, climb_piece, arguments)
+    climb_piece(top, *arguments, uintp(0))
+    descend_piece(top, *arguments, uintp(0))
+    deal_out(team, pieces, descend_piece, arguments)
 
 
 @kernel
-def climb_piece(pieces, tree, unit, places, rank, edges, away, singular, i):
+def climb_piece(pieces, segments, tree, unit, places, rank, edges, away, singular, i):
     item, system, kept = places
     strips = cuts(system[5], item)
-    climb(pieces[i, 0], pieces[i, 1], tree, unit, strips, system, kept, rank, edges, singular)
+    for k in range(pieces[i, 0], pieces[i, 1]):
+        nodes = (segments[k, 0], segments[k, 1])
+        climb(*nodes, tree, unit, strips, system, kept, rank, edges, singular)
 
 
 @kernel
-def descend_piece(pieces, tree, unit, places, rank, edges, away, singular, i):
+def descend_piece(pieces, segments, tree, unit, places, rank, edges, away, singular, i):
     item, system, kept = places
-    strips, last = cuts(system[5], item), min(pieces[i, 1], edges)
-    descend(pieces[i, 0], last, tree, unit, strips, system, kept, rank, away)
+    strips, k = cuts(system[5], item), pieces[i, 1]
+    while k != pieces[i, 0]:
+        k -= uintp(1)
+        nodes = (segments[k, 0], min(segments[k, 1], edges))
+        descend(*nodes, tree, unit, strips, system, kept, rank, away)
     fence()
 
 

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,11 @@ from myosotis.tree import Tree
 
 __all__ = [
     "GROUP",
+    "Subtrees",
     "by_node",
     "by_sum",
-    "families_by_level",
     "fixed_systems",
-    "has_broad_levels",
+    "subtrees",
     "systems_or_channels",
 ]
 
@@ -25,7 +26,8 @@ GROUP = 2  # systems that go through the tree together; more do not stay in the 
 _CHANNELS = 32  # channels are split between threads at multiples of this
 _NODES = 64  # of the smallest piece, where there is a choice
 _SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together, at most
-_BROAD = 64  # nodes of a level, on average, that are worth dealing out
+_BROAD = 256  # nodes of a level whose subtrees can be dealt out evenly
+_CACHED = 1 << 21  # bytes of a column of rows that stay in the caches
 _PIECES = 8  # that sums are taken in, where there are systems enough
 
 
@@ -72,27 +74,59 @@ def by_sum(systems: int, nodes: int) -> Pieces:
     return np.array([(*r, i) for i, r in enumerate(rectangles)], dtype=np.uint64)
 
 
-def has_broad_levels(tree: Tree) -> bool:
-    """Whether levels have nodes enough, on average, for threads to wait for each other."""
-    return tree.num_nodes >= _BROAD * tree.num_levels
+class Subtrees(NamedTuple):
+    """A tree cut below one of its levels.
+
+    Attributes:
+        pieces: (first, last) segment of some neighbouring subtrees without their roots.
+        top: the same, in one row, of all other nodes.
+        segments: (first node, last), at most one for each level of a piece, the lowest first.
+    """
+
+    pieces: Pieces
+    top: Pieces
+    segments: Pieces
 
 
 @lru_cache(maxsize=64)
-def families_by_level(tree: Tree, threads: int) -> tuple[Pieces, NDArray[np.int64]]:
-    """Pieces (first node, last) of each level, and where those of the levels begin and end.
+def subtrees(tree: Tree, width: int) -> Subtrees | None:
+    """Parts of the tree for threads to share; None if no level is broad enough to cut below it.
 
-    All children of a parent are in the same one, and for the rest pieces are nearly equal.
+    A piece is as large as the caches can take, with rows of `width` bytes.
     """
-    pieces: list[tuple[int, int]] = []
-    bounds = [0]
-    for level in tree.levels:
-        low, high = level.start, level.stop
-        wanted = low + (high - low) * np.arange(1, threads) // threads
-        if high <= tree.num_edges:
-            wanted = tree.first_child[tree.parent[wanted]]
-        pieces += pairwise(np.unique([low, *wanted, high]).tolist())
-        bounds.append(len(pieces))
-    return np.array(pieces, dtype=np.uint64), np.array(bounds)
+    broad = np.flatnonzero(np.array(tree.level_sizes[1:]) >= _BROAD) + 1
+    if not len(broad):
+        return None
+    cut = int(broad[-1])  # the highest of them; the lowest level has nothing below it
+    below = _ends_below(tree, cut)
+    counts = np.sum([ends - ends[0] for ends in below], axis=0)
+    shares = np.arange(0, counts[-1], max(1, _CACHED // width))
+    cuts = np.unique([*np.searchsorted(counts, shares), len(counts) - 1])
+    segments: list[tuple[int, int]] = []
+    pieces = []
+    for low, high in pairwise(cuts.tolist()):
+        first = len(segments)
+        segments += [(ends[low], ends[high]) for ends in below if ends[low] < ends[high]]
+        pieces.append((first, len(segments)))
+    top = (len(segments), len(segments) + tree.num_levels - cut)
+    segments += [(level.start, level.stop) for level in tree.levels[cut:]]
+    return Subtrees(*(np.array(t, dtype=np.uint64) for t in (pieces, [top], segments)))
+
+
+def _ends_below(tree: Tree, cut: int) -> list[NDArray[np.int64]]:
+    """For each level below the cut, the lowest first: where what hangs on its first n nodes ends.
+
+    The nodes that hang on neighbours of one level are neighbours in every other.
+    """
+    level = tree.levels[cut]
+    ends = np.arange(level.stop - level.start + 1)
+    below = []
+    for lower in tree.levels[cut - 1 :: -1]:
+        children = np.concatenate([[0], np.cumsum(tree.num_children[level])])
+        ends = children[ends]
+        below.append(lower.start + ends)
+        level = lower
+    return below[::-1]
 
 
 def _summed(systems: int) -> int:

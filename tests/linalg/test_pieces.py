@@ -1,0 +1,80 @@
+"""How work is dealt out: nothing twice, nothing forgotten, and nobody waits for a neighbour."""
+
+import numpy as np
+import pytest
+import torch
+
+from myosotis import SingularBlockError, Tree, TreeMatrix, tree_solve_diag
+from myosotis.linalg.kernels.pieces import by_sum, fixed_systems, subtrees
+from tests.cases import assert_close, binary, ragged, random_diagonal_system, random_right_side
+
+BROAD = {
+    "ragged": ragged(5000),
+    "quad": Tree.quadtree(40, 33),
+    "binary": binary(4000),
+    "lone-roots": Tree.forest([Tree.chain(1)] * 300 + [ragged(40)] * 20),
+    "broom": Tree.forest([Tree.star(300), Tree.chain(9), Tree.perfect(2, 9)]),
+}
+every_broad_tree = pytest.mark.parametrize("tree", BROAD.values(), ids=BROAD.keys())
+
+
+@every_broad_tree
+@pytest.mark.parametrize("width", [64, 2048, 1 << 22])
+def test_subtrees_hold_every_node_once_and_whole_families(tree: Tree, width: int) -> None:
+    parts = subtrees(tree, width)
+    assert parts is not None
+    piece_of = np.full(tree.num_nodes, -1)
+    seen = 0
+    for number, (first, last) in enumerate([*parts.pieces, *parts.top]):
+        nodes = [v for low, high in parts.segments[first:last] for v in range(low, high)]
+        assert nodes == sorted(nodes)  # children before their parents
+        piece_of[nodes] = number
+        seen += len(nodes)
+    assert seen == tree.num_nodes
+    assert (piece_of >= 0).all()
+    top = len(parts.pieces)
+    below, above = piece_of[: tree.num_edges], piece_of[tree.parent[: tree.num_edges]]
+    assert ((above == below) | (above == top)).all()
+    for v in range(tree.num_nodes):
+        assert len(set(piece_of[list(tree.children(v))])) <= 1  # which send to the same sums
+
+
+@pytest.mark.parametrize(
+    "tree", [Tree.chain(2000), Tree.star(2000), Tree.chain(1), Tree.over(100, 2)], ids=str
+)
+def test_trees_without_broad_levels_are_not_cut(tree: Tree) -> None:
+    assert subtrees(tree, 64) is None
+
+
+@every_broad_tree
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128], ids=str)
+def test_one_system_on_a_broad_tree(tree: Tree, dtype: torch.dtype) -> None:
+    system = random_diagonal_system(tree, 70, dtype)
+    u = random_right_side((tree.num_nodes, 70), dtype)
+    assert u.numel() > 1 << 16  # enough for threads to share
+    x = tree_solve_diag(tree, *system, u)
+    assert_close(TreeMatrix.diag(tree, *system) @ x, u, dtype)
+
+
+@every_broad_tree
+@pytest.mark.parametrize("node", [0, 1000, -1])
+def test_a_zero_pivot_on_a_broad_tree_is_named(tree: Tree, node: int) -> None:
+    a, b, c = random_diagonal_system(tree, 70, torch.float64)
+    node %= tree.num_nodes
+    b[:, 3] = 0  # so that the pivots of this channel are the entries of a
+    a[node, 3] = 0
+    u = random_right_side((tree.num_nodes, 70), torch.float64)
+    with pytest.raises(SingularBlockError, match="channel 3") as caught:
+        tree_solve_diag(tree, a, b, c, u)
+    assert caught.value.node == node
+
+
+@pytest.mark.parametrize("systems", [1, 2, 7, 16, 33, 1000])
+def test_sums_cover_every_system_once(systems: int) -> None:
+    pieces = fixed_systems(systems, 5)
+    assert np.array_equal(np.concatenate([np.arange(p[2], p[3]) for p in pieces]), range(systems))
+    places = np.zeros((systems, 40_000), dtype=int)
+    for number, (first, last, low, high, table) in enumerate(by_sum(systems, 40_000)):
+        places[first:last, low:high] += 1
+        assert table == number
+    assert (places == 1).all()
