@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 
 from myosotis.linalg.kernels.vectors import Kind, Row
 
-__all__ = ["combine", "combine_away", "fence", "fetch", "invert", "prefetch", "reduce"]
+__all__ = ["combine", "fence", "fetch", "invert", "prefetch", "reduce"]
 
 
 @intrinsic
@@ -36,15 +36,6 @@ def combine(typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any,
     unless each coefficient is a single number for all h.
     """
     kind = Kind(subtract=False, spread=one is not types.none, stream=False)
-    return types.void(unit, out, start, n, terms, one), _row_loop(unit, start, kind)
-
-
-@intrinsic
-def combine_away(
-    typingctx: Any, unit: Any, out: Any, start: Any, n: Any, terms: Any, one: Any
-) -> Any:
-    """As `combine`, written past the caches: `out`, 64-byte aligned, will not be read soon."""
-    kind = Kind(subtract=False, spread=one is not types.none, stream=True)
     return types.void(unit, out, start, n, terms, one), _row_loop(unit, start, kind)
 
 
