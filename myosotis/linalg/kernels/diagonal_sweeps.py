@@ -196,13 +196,13 @@ def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away, sum
                     pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
                     table = (inverse + pivots, down + edges, step, across, one, signs, away)
                     ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+                    arguments = (family, num_children, row, table, ends)
                     if sums is None:
-                        over_strips(unit, strips, send, (family, num_children, row, table, ends))
+                        over_strips(unit, strips, send, (*arguments, None))
                     else:
                         other, totals = own_sums(sums, piece)
                         products = (other + b * L * width, totals)
-                        arguments = (family, num_children, row, table, ends, products)
-                        over_strips(unit, strips, send_and_sum, arguments)
+                        over_strips(unit, strips, send, (*arguments, products))
 
 
 @inlined
@@ -227,53 +227,37 @@ def sum_root(like, at, left, right, total, width):
 
 
 @inlined
-def send(like, at, family, num_children, row, table, ends):
-    """x_c = inverse_c ũ_c + down_c x_v in the strip `at`; family: (v, children from, to)."""
-    v, first, last = family
-    inverse, down, step, across, one, signs, away = table
-    u, x, width = ends
-    above = load(like, x + v * width + at)
-    for c in range(first, last):
-        here, shift = c * width + at, row[c] * step + across * at
-        leaf = num_children[c] == uintp(0)
-        value = load(like, (u if leaf else x) + here)
-        own = load_coefficient(like, inverse + shift, one)
-        edge = load_coefficient(like, down + shift, one)
-        total = add_product(add_product(None, own, value, signs[0]), edge, above, signs[1])
-        if away and leaf:
-            store_away(total, x + here)
-        else:
-            store(total, x + here)
+def send(like, at, family, num_children, row, table, ends, products):
+    """x_c = inverse_c ũ_c + down_c x_v in the strip `at`; family: (v, children from, to).
 
-
-@inlined
-def send_and_sum(like, at, family, num_children, row, table, ends, products):
-    """The same, and the sums of `gradient_sweeps.factored_outer` with x as its `left`.
-
-    products: addresses of the other solution and of the sums. x_c is η_c and down_c x_v.
+    products: None, or addresses of the other solution and of the sums; these are then those of
+    `gradient_sweeps.factored_outer` with x as its `left`: x_c is η_c and down_c x_v.
     """
     v, first, last = family
     inverse, down, step, across, one, signs, away = table
     u, x, width = ends
-    other, totals = products
-    left_p, right_p = load(like, x + v * width + at), load(like, other + v * width + at)
+    above = load(like, x + v * width + at)
+    if products is not None:
+        other, totals = products
+        right_p = load(like, other + v * width + at)
     for c in range(first, last):
         here, shift = c * width + at, row[c] * step + across * at
         leaf = num_children[c] == uintp(0)
-        fetch_ahead(like, other + here + uintp(AHEAD))
         value = load(like, (u if leaf else x) + here)
         own = load_coefficient(like, inverse + shift, one)
         edge = load_coefficient(like, down + shift, one)
         eta = add_product(None, own, value, signs[0])
-        total = add_product(eta, edge, left_p, signs[1])
+        total = add_product(eta, edge, above, signs[1])
         if away and leaf:
             store_away(total, x + here)
         else:
             store(total, x + here)
-        xi = subtract_product(load(like, other + here), edge, right_p, signs[1])
-        place = totals + uintp(SUMS) * row[c] * width + at
-        add_edge(like, place, width, (eta, xi, left_p, right_p))
-        add_pivot(like, place, width, eta, xi)
+        if products is not None:
+            fetch_ahead(like, other + here + uintp(AHEAD))
+            xi = subtract_product(load(like, other + here), edge, right_p, signs[1])
+            place = totals + uintp(SUMS) * row[c] * width + at
+            add_edge(like, place, width, (eta, xi, above, right_p))
+            add_pivot(like, place, width, eta, xi)
 
 
 @kernel

@@ -10,13 +10,12 @@ How wide a strip is shows in its type, so another strip tells `load` what to loa
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from myosotis.linalg.kernels.rows import fetch
-from myosotis.linalg.kernels.vectors import LINE, Kind, Row
+from myosotis.linalg.kernels.vectors import AVX512, LINE, Kind, Row
 
 __all__ = [
     "AHEAD",
@@ -41,7 +40,7 @@ __all__ = [
 ]
 
 # Bytes: shorter strips are not fetched ahead, longer ones do not stay in the registers.
-WIDE = LINE * (4 if get_host_cpu_features().get("avx512f", False) else 2)
+WIDE = LINE * (4 if AVX512 else 2)
 AHEAD = 1 << 12  # bytes before they are needed that rows are asked for: a page
 NARROW = 4  # numbers, of which the short rows of small models consist
 

@@ -7,13 +7,25 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 
-__all__ = ["LANES", "LINE", "Kind", "Row"]
+__all__ = ["AVX512", "LANES", "LINE", "Kind", "Row", "multiply_add"]
 
 LANES = 16  # numbers handled at once: one or two vector registers of most machines
 LINE = 64  # bytes of a line of the cache
+AVX512 = get_host_cpu_features().get("avx512f", False)  # 32 registers of 64 bytes, not 16 of 32
+
+
+def multiply_add(builder: Any, a: Any, b: Any, total: Any) -> Any:
+    """Vectors a · b + total, rounded once; a · b if the total is None."""
+    if total is None:
+        return builder.fmul(a, b)
+    number = 32 if isinstance(a.type.element, ir.FloatType) else 64
+    kind = ir.FunctionType(a.type, [a.type] * 3)
+    name = f"llvm.fma.v{a.type.count}f{number}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [a, b, total])
 
 
 class Kind(NamedTuple):
@@ -123,23 +135,14 @@ class Row:
         if self.kind.subtract:
             c = builder.fneg(c)
         if not self.is_complex or sign is None:
-            return self.multiply_add(c, v, total)
+            return multiply_add(builder, c, v, total)
         # (cr·vr − ±ci·vi, cr·vi + ±ci·vr) for pairs (re, im) side by side
         c_re, c_im = self.halves(c)
         pairs = range(0, v.type.count, 2)
         alternating = ir.Constant(v.type, [self.real(x) for _ in pairs for x in (-1.0, 1.0)])
         crossing = builder.fmul(c_im, builder.fmul(alternating, self.splat(sign, v.type)))
-        return self.multiply_add(crossing, self.swap(v), self.multiply_add(c_re, v, total))
-
-    def multiply_add(self, a: Any, b: Any, total: Any) -> Any:
-        """a · b + total, rounded once; a · b if the total is None."""
-        if total is None:
-            return self.builder.fmul(a, b)
-        number = f"f{32 if isinstance(self.real, ir.FloatType) else 64}"
-        kind = ir.FunctionType(a.type, [a.type] * 3)
-        name = f"llvm.fma.v{a.type.count}{number}"
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, [a, b, total])
+        straight = multiply_add(builder, c_re, v, total)
+        return multiply_add(builder, crossing, self.swap(v), straight)
 
     def swap(self, v: Any) -> Any:
         """(im, re) for each pair (re, im)."""

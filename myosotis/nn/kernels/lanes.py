@@ -12,6 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from myosotis.linalg.kernels.vectors import multiply_add
 from myosotis.nn.kernels import LANES
 
 __all__ = ["Register", "Vector", "over_vectors"]
@@ -100,11 +101,8 @@ class Vector:
 
     def times_plus(self, factor: "Vector | float", summand: "Vector | float") -> "Vector":
         """self · factor + summand, rounded once."""
-        kind = ir.FunctionType(_REALS, [_REALS] * 3)
-        name = f"llvm.fma.v{LANES}f32"
-        function = cgutils.get_or_insert_function(self._builder.module, kind, name)
-        numbers = [self._value, self._operand(factor), self._operand(summand)]
-        return self._new(self._builder.call(function, numbers))
+        numbers = self._value, self._operand(factor), self._operand(summand)
+        return self._new(multiply_add(self._builder, *numbers))
 
     def clamp(self, lowest: float, highest: float) -> "Vector":
         """Numbers outside of a range become its ends; what is no number stays none."""

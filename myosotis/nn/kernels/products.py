@@ -6,12 +6,12 @@ A matrix is given by its address and the bytes from one row to the next. Its ent
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from myosotis.linalg.kernels.rows import fetch
+from myosotis.linalg.kernels.vectors import AVX512
 from myosotis.nn.kernels import LANES
 from myosotis.nn.kernels.lanes import Register, Vector
 
@@ -22,7 +22,7 @@ _BYTES = 4
 # one takes, and no more than there are registers. AVX-512 has 32, each for a whole vector; AVX2 has
 # 16 for half a vector each, NEON 32 for a quarter.
 WIDE_PANELS, NARROW_PANELS = ((4, 4), (2, 8), (1, 8)), ((1, 6),)
-PANELS = WIDE_PANELS if get_host_cpu_features().get("avx512f", False) else NARROW_PANELS
+PANELS = WIDE_PANELS if AVX512 else NARROW_PANELS
 _REAL, _INDEX = ir.FloatType(), ir.IntType(64)
 
 
