@@ -15,7 +15,7 @@ from myosotis import (
     tree_solve_factored,
 )
 from myosotis.compiled import kernel
-from myosotis.linalg.kernels import threads
+from myosotis.linalg.kernels import diagonal, threads
 from tests.cases import (
     DTYPES,
     TREES,
@@ -167,6 +167,26 @@ def test_a_zero_pivot_of_many_systems_with_the_same_coefficients_is_named() -> N
     assert caught.value.node == 3
 
 
+@every_dtype
+@every_tree
+@pytest.mark.parametrize("channels", [16, 19], ids=["aligned", "not aligned"])
+@pytest.mark.parametrize("batch", [(), (3,)], ids=["one system", "three"])
+def test_systems_too_large_for_the_caches(
+    tree: Tree,
+    dtype: torch.dtype,
+    channels: int,
+    batch: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their leaves leave something behind on the way up, past the caches where rows allow it."""
+    monkeypatch.setattr(diagonal, "_LARGE", 1)
+    system = random_diagonal_system(tree, channels, dtype, batch=batch)
+    u = random_right_side((*batch, tree.num_nodes, channels), dtype)
+    x = tree_solve_diag(tree, *system, u, backend="cpu")
+    assert_close(x, tree_solve_diag(tree, *system, u, backend="reference"), dtype)
+    assert torch.equal(x, TreeMatrix.diag(tree, *system).factorize(backend="cpu").solve(u))
+
+
 def test_channels_go_through_a_large_tree_in_parts() -> None:
     tree = ragged(3000)
     system = random_diagonal_system(tree, 100, torch.float32)
@@ -200,15 +220,15 @@ DIAGONALS = {  # a for a recurrence, from that of a random system
 
 @every_dtype
 @every_tree
-@pytest.mark.parametrize("diagonal", DIAGONALS.values(), ids=DIAGONALS.keys())
+@pytest.mark.parametrize("own", DIAGONALS.values(), ids=DIAGONALS.keys())
 @pytest.mark.parametrize("shared", [False, True], ids=["c at each node", "one c"])
 def test_nothing_comes_down_if_b_is_a_single_zero(
-    tree: Tree, dtype: torch.dtype, diagonal: Callable[[Tensor], Tensor], shared: bool
+    tree: Tree, dtype: torch.dtype, own: Callable[[Tensor], Tensor], shared: bool
 ) -> None:
     a, _, c = random_diagonal_system(tree, 3, dtype, batch=(2,))
     c = c[..., :1, :] if shared else c
     u = random_right_side((2, tree.num_nodes, 3), dtype)
-    given = (diagonal(a), torch.zeros((), dtype=dtype), c, u)
+    given = (own(a), torch.zeros((), dtype=dtype), c, u)
     arguments = [t.clone().requires_grad_() for t in given]
     x, expected = (
         tree_solve_diag(tree, *arguments, backend=backend) for backend in ("cpu", "torch")

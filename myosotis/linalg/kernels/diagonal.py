@@ -171,13 +171,17 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     u = in_memory(u)
     x = empty(u)
     singular = np.zeros(1, dtype=np.uint8)
-    inner, width, item = tree.num_nodes - tree.num_leaves, width_of(u), u.element_size()
+    systems, width, item = prod(u.shape[:-2]), width_of(u), u.element_size()
+    keep = tree.num_nodes * width >= _LARGE
+    rank, kept = own_rows(tree), tree.num_nodes
+    if not keep:
+        rank, kept = inner_rank(tree), tree.num_nodes - tree.num_leaves
     system = addresses(a, b, c, u, x)
-    tail = _past_caches(x), _address(singular)
-    team = team_for(u.numel()) if prod(u.shape[:-2]) == 1 else None
+    tail = (keep, _past_caches(x)), _address(singular)
+    team = team_for(u.numel()) if systems == 1 else None
     parts = None if team is None else subtrees(tree, width)
     if parts is not None:
-        scratch = empty(u, inner, u.shape[-1])
+        scratch = empty(u, kept, u.shape[-1])
         rows = (*system, *unsigned(width)), (*addresses(scratch), *unsigned(width))
         fused_sweeps.solve_by_subtrees(
             team,
@@ -185,13 +189,13 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
             tree_arrays(tree),
             unit_of(u.dtype),
             (np.uint64(item), *rows),
-            inner_rank(tree),
+            rank,
             np.uint64(tree.num_edges),
             *tail,
         )
     else:
         pieces = systems_or_channels(u)
-        scratch = empty(u, len(pieces), inner, int((pieces[:, 1] - pieces[:, 0]).max()))
+        scratch = empty(u, len(pieces), kept, int((pieces[:, 1] - pieces[:, 0]).max()))
         run_on_threads(
             fused_sweeps.solve,
             pieces,
@@ -200,7 +204,7 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
             system,
             unsigned(tree.num_edges, b_rows, c_rows),
             unsigned(width, item),
-            inner_rank(tree),
+            rank,
             (*addresses(scratch), *unsigned(scratch.stride(0) * item)),
             *tail,
         )

@@ -2,16 +2,17 @@
 
 Nodes go in canonical order, so that every coefficient is read once and in the order in which it
 lies in memory. A finished node sends to its parent, whose rows stay in the first cache while its
-children follow each other. Only inner nodes leave something behind for the way down; what a leaf
-needs is computed again, which is less than to write and read it.
+children follow each other. What the way down needs of a node is left behind, but of leaves only
+where a system is too large for the caches, and then past them: in the caches it is less to compute
+it again.
 
     up      â_v = Σ_c c_c down_c + a_v    ũ_v = Σ_c up_c ũ_c + u_v
             down_v = −b_v / â_v           up_v = −c_v / â_v           û_v = ũ_v / â_v
     down    x_v = û_v + down_v x_p
 
-These are the operations of `diagonal_sweeps`, in an order that leaves the same bits. Of an inner
-node the second sum, and then û, is kept in the place of x, and the first, and then down, in memory
-of the kernel's own, in which the n-th inner node has the n-th row.
+These are the operations of `diagonal_sweeps`, in an order that leaves the same bits. The second
+sum, and then û, is kept in the place of x, and the first, and then down, in memory of the kernel's
+own, in which every node that leaves something behind has a row.
 """
 
 from numba import uintp
@@ -40,9 +41,9 @@ def solve(team, pieces, *arguments):
     """Solve the systems of each piece in its channels.
 
     Arguments: tree; unit; addresses of a, b, c, u, x; (E, rows between systems of b, of c); (bytes
-    of a row, of a number); which of the inner nodes each one is; (address of memory of the kernel's
-    own, bytes of it for each piece: a row of its channels for each inner node); whether leaves are
-    written past the caches, their rows then being aligned; address of a byte that becomes 1 if a
+    of a row, of a number); the row of each node in memory of the kernel's own; (address of that,
+    bytes of it for each piece); flags (whether leaves leave something behind, whether they are
+    written past the caches, all rows then being aligned); address of a byte that becomes 1 if a
     pivot is zero.
     """
     deal_out(team, pieces, solve_piece, arguments)
@@ -50,7 +51,7 @@ def solve(team, pieces, *arguments):
 
 @kernel
 def solve_piece(
-    pieces, tree, unit, tables, sizes, sizes_in_bytes, rank, scratch, away, singular, i
+    pieces, tree, unit, tables, sizes, sizes_in_bytes, rank, scratch, flags, singular, i
 ):
     low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
     a, b, c, u, x = tables
@@ -62,12 +63,12 @@ def solve_piece(
         here = s * L * width + offset
         b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
         system = (a + here, b_own, c_own, u + here, x + here, width)
-        climb(uintp(0), L, tree, unit, strips, system, kept, rank, edges, singular)
+        climb(uintp(0), L, tree, unit, strips, system, kept, rank, edges, flags, singular)
         level = uintp(levels.size) - uintp(1)
         while level != uintp(0):
             level -= uintp(1)
             nodes = (levels[level], min(levels[level + uintp(1)], edges))
-            descend(*nodes, tree, unit, strips, system, kept, rank, away)
+            descend(*nodes, tree, unit, strips, system, kept, rank, flags)
     fence()
 
 
@@ -78,8 +79,8 @@ def solve_by_subtrees(team, pieces, top, *arguments):
     So rows are read as a whole, which is what memory is fast at, and the sums of a node are still
     in the caches when it is its turn. pieces, top: of `pieces.Subtrees`. Arguments: its segments;
     tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory
-    of the kernel's own and bytes of a row there); which of the inner nodes each one is; E; away;
-    address of a byte, as for `solve`.
+    of the kernel's own and bytes of a row there); the row of each node there; E; flags and address
+    of a byte, as for `solve`.
     """
     deal_out(team, pieces, climb_piece, arguments)
     climb_piece(top, *arguments, uintp(0))
@@ -88,28 +89,28 @@ def solve_by_subtrees(team, pieces, top, *arguments):
 
 
 @kernel
-def climb_piece(pieces, segments, tree, unit, places, rank, edges, away, singular, i):
+def climb_piece(pieces, segments, tree, unit, places, rank, edges, flags, singular, i):
     item, system, kept = places
     strips = cuts(system[5], item)
     for k in range(pieces[i, 0], pieces[i, 1]):
         nodes = (segments[k, 0], segments[k, 1])
-        climb(*nodes, tree, unit, strips, system, kept, rank, edges, singular)
+        climb(*nodes, tree, unit, strips, system, kept, rank, edges, flags, singular)
 
 
 @kernel
-def descend_piece(pieces, segments, tree, unit, places, rank, edges, away, singular, i):
+def descend_piece(pieces, segments, tree, unit, places, rank, edges, flags, singular, i):
     item, system, kept = places
     strips, k = cuts(system[5], item), pieces[i, 1]
     while k != pieces[i, 0]:
         k -= uintp(1)
         nodes = (segments[k, 0], min(segments[k, 1], edges))
-        descend(*nodes, tree, unit, strips, system, kept, rank, away)
+        descend(*nodes, tree, unit, strips, system, kept, rank, flags)
     fence()
 
 
 @kernel
-def climb(low, high, tree, unit, strips, system, kept, rank, edges, singular):
-    """Leave down and û of inner nodes, and x of roots, from `low` to `high`."""
+def climb(low, high, tree, unit, strips, system, kept, rank, edges, flags, singular):
+    """Leave down and û of nodes, and x of roots, from `low` to `high`."""
     parent, first_child, num_children, _ = tree
     memory, step = kept
     x, width = system[4], system[5]
@@ -118,14 +119,14 @@ def climb(low, high, tree, unit, strips, system, kept, rank, edges, singular):
         if v < edges:
             p = parent[v]
             above = (memory + rank[p] * step, x + p * width, v == first_child[p])
-            arguments = (unit, v * width, leaf, system, sums, above, singular)
+            arguments = (unit, v * width, leaf, system, sums, above, flags, singular)
             over_strips(unit, strips, eliminate, arguments)
         else:
             over_strips(unit, strips, finish, (unit, v * width, leaf, system, sums, singular))
 
 
 @inlined
-def eliminate(like, at, unit, here, leaf, system, sums, above, singular):
+def eliminate(like, at, unit, here, leaf, system, sums, above, flags, singular):
     """What a node adds to the sums of its parent, in the strip `at`; above: these, to be begun?"""
     pivot, side = collected(like, at, here, leaf, system, sums)
     if has_zero(pivot):
@@ -134,9 +135,10 @@ def eliminate(like, at, unit, here, leaf, system, sums, above, singular):
     coupling = load(like, system[2] + here + at)
     down = subtract_product(None, load(like, system[1] + here + at), inverse, one)
     up = subtract_product(None, coupling, inverse, one)
-    if not leaf:
-        store(down, sums[0] + at)
-        store(add_product(None, inverse, side, one), sums[1] + at)
+    keep, away = flags
+    if keep or not leaf:
+        put(down, sums[0] + at, away and leaf)
+        put(add_product(None, inverse, side, one), sums[1] + at, away and leaf)
     pivots, sides, begins = above[0] + at, above[1] + at, above[2]
     so_far = like if begins else load(like, pivots)  # like: zeros
     store(add_product(so_far, coupling, down, one), pivots)
@@ -163,16 +165,18 @@ def collected(like, at, here, leaf, system, sums):
 
 
 @kernel
-def descend(low, high, tree, unit, strips, system, kept, rank, away):
+def descend(low, high, tree, unit, strips, system, kept, rank, flags):
     """Leave x of nodes from `low` to `high`, none of them a root."""
     parent, _, num_children, _ = tree
     memory, step = kept
+    keep, away = flags
     for v in range(low, high):
-        if num_children[v] == uintp(0):
-            over_strips(unit, strips, solve_leaf, (unit, v, parent[v], system, away))
+        leaf = num_children[v] == uintp(0)
+        if keep or not leaf:
+            arguments = (unit, v, parent[v], system, memory + rank[v] * step, away and leaf)
+            over_strips(unit, strips, solve_kept, arguments)
         else:
-            own = memory + rank[v] * step
-            over_strips(unit, strips, solve_inner, (unit, v, parent[v], system, own))
+            over_strips(unit, strips, solve_leaf, (unit, v, parent[v], system, away))
 
 
 @inlined
@@ -184,15 +188,21 @@ def solve_leaf(like, at, unit, v, p, system, away):
     down = subtract_product(None, load(like, b + here), inverse, one)
     own = add_product(None, inverse, load(like, u + here), one)
     value = add_product(own, down, load(like, x + p * width + at), one)
-    if away:
-        store_away(value, x + here)
-    else:
-        store(value, x + here)
+    put(value, x + here, away)
 
 
 @inlined
-def solve_inner(like, at, unit, v, p, system, own):
+def solve_kept(like, at, unit, v, p, system, own, away):
     """x_v = û_v + down_v x_p in the strip `at`."""
     x, width = system[4], system[5]
     here, above = x + v * width + at, load(like, x + p * width + at)
-    store(add_product(load(like, here), load(like, own + at), above, unit.real), here)
+    put(add_product(load(like, here), load(like, own + at), above, unit.real), here, away)
+
+
+@inlined
+def put(strip, address, away):
+    """Write a strip, past the caches if `away`."""
+    if away:
+        store_away(strip, address)
+    else:
+        store(strip, address)
