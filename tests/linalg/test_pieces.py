@@ -20,8 +20,11 @@ every_broad_tree = pytest.mark.parametrize("tree", BROAD.values(), ids=BROAD.key
 
 @every_broad_tree
 @pytest.mark.parametrize("width", [64, 2048, 1 << 22])
-def test_subtrees_hold_every_node_once_and_whole_families(tree: Tree, width: int) -> None:
-    parts = subtrees(tree, width)
+@pytest.mark.parametrize("roots", [False, True], ids=["without roots", "with roots"])
+def test_subtrees_hold_every_node_once_and_whole_families(
+    tree: Tree, width: int, roots: bool
+) -> None:
+    parts = subtrees(tree, width, roots)
     assert parts is not None
     piece_of = np.full(tree.num_nodes, -1)
     seen = 0
@@ -36,14 +39,18 @@ def test_subtrees_hold_every_node_once_and_whole_families(tree: Tree, width: int
     below, above = piece_of[: tree.num_edges], piece_of[tree.parent[: tree.num_edges]]
     assert ((above == below) | (above == top)).all()
     for v in range(tree.num_nodes):
-        assert len(set(piece_of[list(tree.children(v))])) <= 1  # which send to the same sums
+        children = {*piece_of[list(tree.children(v))]}
+        if roots:  # nodes gather from their children
+            assert piece_of[v] == top or children <= {piece_of[v]}
+        else:  # children send to the same sums
+            assert len(children) <= 1
 
 
 @pytest.mark.parametrize(
     "tree", [Tree.chain(2000), Tree.star(2000), Tree.chain(1), Tree.over(100, 2)], ids=str
 )
 def test_trees_without_broad_levels_are_not_cut(tree: Tree) -> None:
-    assert subtrees(tree, 64) is None
+    assert subtrees(tree, 64, roots=True) is None
 
 
 @every_broad_tree

@@ -95,7 +95,11 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
         tables = addresses(a, b, c, inverse, down, up)
         sizes = unsigned(b.shape[-2], b_rows, c_rows), unsigned(width_of(a), a.element_size())
         arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, _address(singular)
-        run_on_threads(diagonal_sweeps.eliminate, systems_or_channels(a), *arguments)
+        shared = _shared(tree, a, roots=True)
+        if shared is not None:
+            diagonal_sweeps.eliminate_by_subtrees(*shared, *arguments)
+        else:
+            run_on_threads(diagonal_sweeps.eliminate, systems_or_channels(a), *arguments)
     if singular[0]:
         zeros = ~inverse.isfinite()
         raise_if_singular(tree, zeros.movedim(-2, 0), diagonal=True, ordered=True)
@@ -171,21 +175,19 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     u = in_memory(u)
     x = empty(u)
     singular = np.zeros(1, dtype=np.uint8)
-    systems, width, item = prod(u.shape[:-2]), width_of(u), u.element_size()
+    width, item = width_of(u), u.element_size()
     keep = tree.num_nodes * width >= _LARGE
     rank, kept = own_rows(tree), tree.num_nodes
     if not keep:
         rank, kept = inner_rank(tree), tree.num_nodes - tree.num_leaves
     system = addresses(a, b, c, u, x)
     tail = (keep, _past_caches(x)), _address(singular)
-    team = team_for(u.numel()) if systems == 1 else None
-    parts = None if team is None else subtrees(tree, width)
-    if parts is not None:
+    shared = _shared(tree, u, roots=False)
+    if shared is not None:
         scratch = empty(u, kept, u.shape[-1])
         rows = (*system, *unsigned(width)), (*addresses(scratch), *unsigned(width))
         fused_sweeps.solve_by_subtrees(
-            team,
-            *parts,
+            *shared,
             tree_arrays(tree),
             unit_of(u.dtype),
             (np.uint64(item), *rows),
@@ -209,6 +211,13 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
             *tail,
         )
     return None if singular[0] else x
+
+
+def _shared(tree: Tree, t: Tensor, roots: bool) -> tuple[Any, ...] | None:
+    """(Team, pieces, top, segments) if the one system of t (*batch, L, h) is worth sharing."""
+    team = team_for(t.numel()) if prod(t.shape[:-2]) == 1 else None
+    parts = None if team is None else subtrees(tree, width_of(t), roots)
+    return None if parts is None else (team, *parts)
 
 
 def _address(flag: NDArray[np.uint8]) -> np.uint64:
@@ -240,21 +249,28 @@ def solve_sweep(
     x = empty(u)
     one = None if inverse.shape[-1] == u.shape[-1] else True
     system = systems_of(inverse.shape[:-2], u.shape[:-2])
-    sharing = (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one)
-    run_on_threads(
-        diagonal_sweeps.sweep,
-        systems_or_channels(u) if sums is None else sums.pieces,
+    arguments = (
         tree_arrays(tree),
         unit_of(u.dtype),
         addresses(inverse, down, up),
-        sharing,
+        (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one),
         _signs(u.dtype, signs),
         addresses(u, x),
         unsigned(width_of(inverse), width_of(u), u.element_size()),
-        np.uint64(GROUP if inverse.shape[-2] * width_of(inverse) > _SMALL else 1),
-        _past_caches(x),
-        None if sums is None else sums.arguments(),
     )
+    away = _past_caches(x)
+    shared = _shared(tree, u, roots=True) if sums is None else None
+    if shared is not None:
+        diagonal_sweeps.sweep_by_subtrees(*shared, *arguments, away)
+    else:
+        run_on_threads(
+            diagonal_sweeps.sweep,
+            systems_or_channels(u) if sums is None else sums.pieces,
+            *arguments,
+            np.uint64(GROUP if inverse.shape[-2] * width_of(inverse) > _SMALL else 1),
+            away,
+            None if sums is None else sums.arguments(),
+        )
     return x
 
 

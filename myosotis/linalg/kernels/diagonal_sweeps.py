@@ -34,7 +34,7 @@ from myosotis.linalg.kernels.strips import (
 )
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["eliminate", "solve", "sweep"]
+__all__ = ["eliminate", "eliminate_by_subtrees", "solve", "sweep", "sweep_by_subtrees"]
 
 CROWD = 32  # children that are dealt with together: their rows stay in the first cache
 
@@ -52,18 +52,43 @@ def eliminate(team, pieces, *arguments):
 @kernel
 def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, singular, i):
     low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
-    _, first_child, num_children, _ = tree
     a, b, c, inverse, down, up = tables
     edges, b_rows, c_rows = sizes
     width, item = sizes_in_bytes
-    L, offset, strips = uintp(num_children.size), low * item, cuts((high - low) * item, item)
+    L, offset, strips = uintp(tree[0].size), low * item, cuts((high - low) * item, item)
     for s in range(first, last):
         pivots, own = s * L * width + offset, s * edges * width + offset
         b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
         system = (a + pivots, b_own, c_own, inverse + pivots, down + own, up + own)
-        for v in range(L):
-            family = (v, first_child[v], first_child[v] + num_children[v], v < edges)
-            over_strips(unit, strips, pivot, (unit, family, system, width, singular))
+        eliminate_nodes(uintp(0), L, tree, unit, strips, system, edges, width, singular)
+
+
+@kernel
+def eliminate_by_subtrees(team, pieces, top, *arguments):
+    """`eliminate` for one system, the lower parts of its tree being dealt out to the team.
+
+    pieces, top: of `pieces.Subtrees`. Arguments: its segments, then as for `eliminate`.
+    """
+    deal_out(team, pieces, eliminate_segments, arguments)
+    eliminate_segments(top, *arguments, uintp(0))
+
+
+@kernel
+def eliminate_segments(pieces, segments, tree, unit, tables, sizes, sizes_in_bytes, singular, i):
+    width, item = sizes_in_bytes
+    strips = cuts(width, item)
+    for k in range(pieces[i, 0], pieces[i, 1]):
+        nodes = (segments[k, 0], segments[k, 1])
+        eliminate_nodes(*nodes, tree, unit, strips, tables, sizes[0], width, singular)
+
+
+@kernel
+def eliminate_nodes(low, high, tree, unit, strips, system, edges, width, singular):
+    """Leave inverse, down and up of nodes from `low` to `high`."""
+    _, first_child, num_children, _ = tree
+    for v in range(low, high):
+        family = (v, first_child[v], first_child[v] + num_children[v], v < edges)
+        over_strips(unit, strips, pivot, (unit, family, system, width, singular))
 
 
 @inlined
@@ -111,29 +136,87 @@ def sweep_piece(
 ):
     low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
     step, width, item = sizes_in_bytes
-    offset, size, across = low * item, (high - low) * item, uintp(1)
-    if sharing[4] is not None:  # one coefficient for all channels: it does not move along
-        across = uintp(0)
+    offset, size, across = low * item, (high - low) * item, moving(sharing)
     inverse, down, up = tables
     shift = across * offset
     tables = (inverse + shift, down + shift, up + shift)
     sides, sizes = (ends[0] + offset, ends[1] + offset), (step, width, item, size, across)
-    piece = (uintp(i), offset)
+    L, levels, piece = uintp(tree[0].size), tree[3], (uintp(i), offset)
     for g in range(first, last, group):
         systems = (g, min(g + group, last))
-        climb(tree, unit, tables[2], sharing, signs[2], sides, sizes, systems)
-        descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece)
+        climb(uintp(0), L, tree, unit, tables[2], sharing, signs[2], sides, sizes, systems)
+        start(tree, unit, tables, sharing, signs, sides, sizes, systems, sums, piece)
+        level = uintp(levels.size) - uintp(1)
+        while level != uintp(0):
+            level -= uintp(1)
+            nodes = (levels[level], levels[level + uintp(1)])
+            rest = (tables, sharing, signs, sides, sizes, systems, away, sums, piece)
+            descend(*nodes, tree, unit, *rest)
     fence()
 
 
 @kernel
-def climb(tree, unit, up, sharing, sign, sides, sizes, systems):
-    """Leave ũ of inner nodes in x. A leaf has ũ = u: it is not written on the way up."""
+def sweep_by_subtrees(team, pieces, top, *arguments):
+    """`sweep` for one system, the lower parts of its tree being dealt out to the team.
+
+    pieces, top: of `pieces.Subtrees`. Arguments: its segments, then as for `sweep` up to the sizes;
+    away.
+    """
+    deal_out(team, pieces, climb_segments, arguments)
+    climb_segments(top, *arguments, uintp(0))
+    start_one(*arguments)
+    descend_segments(top, *arguments, uintp(0))
+    deal_out(team, pieces, descend_segments, arguments)
+
+
+@kernel
+def climb_segments(
+    pieces, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, i
+):
+    sizes, one = whole_rows(sharing, sizes_in_bytes), (uintp(0), uintp(1))
+    for k in range(pieces[i, 0], pieces[i, 1]):
+        nodes = (segments[k, 0], segments[k, 1])
+        climb(*nodes, tree, unit, tables[2], sharing, signs[2], ends, sizes, one)
+
+
+@kernel
+def start_one(segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away):
+    sizes, one = whole_rows(sharing, sizes_in_bytes), (uintp(0), uintp(1))
+    start(tree, unit, tables, sharing, signs, ends, sizes, one, None, None)
+
+
+@kernel
+def descend_segments(
+    pieces, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, i
+):
+    sizes, one, k = whole_rows(sharing, sizes_in_bytes), (uintp(0), uintp(1)), pieces[i, 1]
+    while k != pieces[i, 0]:
+        k -= uintp(1)
+        nodes = (segments[k, 0], segments[k, 1])
+        descend(*nodes, tree, unit, tables, sharing, signs, ends, sizes, one, away, None, None)
+    fence()
+
+
+@inlined
+def whole_rows(sharing, sizes_in_bytes):
+    step, width, item = sizes_in_bytes
+    return step, width, item, width, moving(sharing)
+
+
+@inlined
+def moving(sharing):
+    """1, or 0 where there is one coefficient for all channels: it does not move along."""
+    return uintp(1) if sharing[4] is None else uintp(0)
+
+
+@kernel
+def climb(low, high, tree, unit, up, sharing, sign, sides, sizes, systems):
+    """Leave ũ of inner nodes from `low` to `high` in x. A leaf has ũ = u: it is not written."""
     _, first_child, num_children, _ = tree
     system, row, _, edge_rows, one = sharing
     step, width, item, size, across = sizes
     L, strips = uintp(num_children.size), cuts(size, item)
-    for v in range(L):
+    for v in range(low, high):
         last = first_child[v] + num_children[v]
         for first in range(first_child[v], last, uintp(CROWD)):
             end = min(first + uintp(CROWD), last)
@@ -166,43 +249,50 @@ def receive(like, at, family, num_children, row, table, ends):
 
 
 @kernel
-def descend(tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece):
-    """Leave x of all nodes, those of a family together. piece: (number, offset of its channels)."""
-    _, first_child, num_children, levels = tree
-    inverse, down, _ = tables
-    system, row, pivot_rows, edge_rows, one = sharing
+def start(tree, unit, tables, sharing, signs, sides, sizes, systems, sums, piece):
+    """Leave x of the roots. piece: (number, offset of its channels), of interest to sums only."""
+    num_children, levels = tree[2], tree[3]
+    system, row, pivot_rows, _, one = sharing
     step, width, item, size, across = sizes
-    L = uintp(num_children.size)
-    strips = cuts(size, item)
-    level = uintp(levels.size) - uintp(1)
-    for v in range(levels[level - uintp(1)], L):
+    L, strips = uintp(num_children.size), cuts(size, item)
+    for v in range(levels[uintp(levels.size) - uintp(2)], L):
         for b in range(systems[0], systems[1]):
-            table = (inverse + system[b] * pivot_rows * step, step, across, one, signs[0])
+            table = (tables[0] + system[b] * pivot_rows * step, step, across, one, signs[0])
             source = sides[0] if num_children[v] == uintp(0) else sides[1]
             here = (b * L + v) * width
             ends = (source + here, sides[1] + here)
-            over_strips(unit, strips, start, (row[v], table, ends))
+            over_strips(unit, strips, solve_root, (row[v], table, ends))
             if sums is not None:
                 other, totals = own_sums(sums, piece)
                 total = totals + uintp(SUMS) * row[v] * width
                 over_strips(unit, strips, sum_root, (ends[1], other + here, total, width))
-    while level != uintp(0):
-        level -= uintp(1)
-        for v in range(levels[level], levels[level + uintp(1)]):
-            last = first_child[v] + num_children[v]
-            for first in range(first_child[v], last, uintp(CROWD)):
-                family = (v, first, min(first + uintp(CROWD), last))
-                for b in range(systems[0], systems[1]):
-                    pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
-                    table = (inverse + pivots, down + edges, step, across, one, signs, away)
-                    ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-                    arguments = (family, num_children, row, table, ends)
-                    if sums is None:
-                        over_strips(unit, strips, send, (*arguments, None))
-                    else:
-                        other, totals = own_sums(sums, piece)
-                        products = (other + b * L * width, totals)
-                        over_strips(unit, strips, send, (*arguments, products))
+
+
+@kernel
+def descend(
+    low, high, tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece
+):
+    """Leave x of the children of nodes from `low` to `high`, those of a family together."""
+    _, first_child, num_children, _ = tree
+    inverse, down, _ = tables
+    system, row, pivot_rows, edge_rows, one = sharing
+    step, width, item, size, across = sizes
+    L, strips = uintp(num_children.size), cuts(size, item)
+    for v in range(low, high):
+        last = first_child[v] + num_children[v]
+        for first in range(first_child[v], last, uintp(CROWD)):
+            family = (v, first, min(first + uintp(CROWD), last))
+            for b in range(systems[0], systems[1]):
+                pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
+                table = (inverse + pivots, down + edges, step, across, one, signs, away)
+                ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+                arguments = (family, num_children, row, table, ends)
+                if sums is None:
+                    over_strips(unit, strips, send, (*arguments, None))
+                else:
+                    other, totals = own_sums(sums, piece)
+                    products = (other + b * L * width, totals)
+                    over_strips(unit, strips, send, (*arguments, products))
 
 
 @inlined
@@ -213,7 +303,7 @@ def own_sums(sums, piece):
 
 
 @inlined
-def start(like, at, row, table, ends):
+def solve_root(like, at, row, table, ends):
     """x_v = inverse_v ũ_v of a root in the strip `at`; ends: addresses of ũ_v, x_v."""
     inverse, step, across, one, sign = table
     own = load_coefficient(like, inverse + row * step + across * at, one)

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 GROUP = 2  # systems that go through the tree together; more do not stay in the second cache
-_CHANNELS = 32  # channels are split between threads at multiples of this
+_COLUMN = 1 << 11  # bytes: narrower parts of rows take two threads longer than whole rows one
 _NODES = 64  # of the smallest piece, where there is a choice
 _SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together, at most
 _BROAD = 256  # nodes of a level whose subtrees can be dealt out evenly
@@ -42,7 +42,8 @@ def systems_or_channels(t: Tensor, least: int = GROUP) -> Pieces:
     if by_system:
         cuts = spans(systems, t.numel(), least=least)
     else:
-        cuts = spans(channels, t.numel(), multiple=_CHANNELS, least=channels)
+        multiple = _COLUMN // t.element_size()
+        cuts = spans(channels, t.numel(), multiple=multiple, least=channels)
     pieces = np.empty((len(cuts), 4), dtype=np.uint64)
     pieces[:, 2 if by_system else 0 :][:, :2] = cuts
     pieces[:, 0 if by_system else 2 :][:, :2] = (0, channels if by_system else systems)
@@ -78,7 +79,7 @@ class Subtrees(NamedTuple):
     """A tree cut below one of its levels.
 
     Attributes:
-        pieces: (first, last) segment of some neighbouring subtrees without their roots.
+        pieces: (first, last) segment of some neighbouring subtrees.
         top: the same, in one row, of all other nodes.
         segments: (first node, last), at most one for each level of a piece, the lowest first.
     """
@@ -89,16 +90,21 @@ class Subtrees(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def subtrees(tree: Tree, width: int) -> Subtrees | None:
+def subtrees(tree: Tree, width: int, roots: bool) -> Subtrees | None:
     """Parts of the tree for threads to share; None if no level is broad enough to cut below it.
 
-    A piece is as large as the caches can take, with rows of `width` bytes.
+    A piece is as large as the caches can take, with rows of `width` bytes. The roots of subtrees
+    belong to their pieces if nodes gather from their children (`roots`), and to the top if nodes
+    send to their parents.
     """
     broad = np.flatnonzero(np.array(tree.level_sizes[1:]) >= _BROAD) + 1
     if not len(broad):
         return None
     cut = int(broad[-1])  # the highest of them; the lowest level has nothing below it
     below = _ends_below(tree, cut)
+    if roots:
+        level = tree.levels[cut]
+        below.append(np.arange(level.start, level.stop + 1))
     counts = np.sum([ends - ends[0] for ends in below], axis=0)
     shares = np.arange(0, counts[-1], max(1, _CACHED // width))
     cuts = np.unique([*np.searchsorted(counts, shares), len(counts) - 1])
@@ -108,8 +114,9 @@ def subtrees(tree: Tree, width: int) -> Subtrees | None:
         first = len(segments)
         segments += [(ends[low], ends[high]) for ends in below if ends[low] < ends[high]]
         pieces.append((first, len(segments)))
-    top = (len(segments), len(segments) + tree.num_levels - cut)
-    segments += [(level.start, level.stop) for level in tree.levels[cut:]]
+    above = tree.levels[cut + 1 :] if roots else tree.levels[cut:]
+    top = (len(segments), len(segments) + len(above))
+    segments += [(level.start, level.stop) for level in above]
     return Subtrees(*(np.array(t, dtype=np.uint64) for t in (pieces, [top], segments)))
 
 
