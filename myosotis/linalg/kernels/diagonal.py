@@ -33,6 +33,7 @@ from myosotis.linalg.kernels.arguments import (
 from myosotis.linalg.kernels.pieces import (
     GROUP,
     by_node,
+    crowd,
     subtrees,
     systems_or_channels,
 )
@@ -41,7 +42,6 @@ from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
 __all__ = [
-    "CROWD",
     "Sums",
     "empty_factor",
     "factorize",
@@ -56,7 +56,6 @@ Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 _SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
-CROWD = 16  # nodes whose gradients are summed together
 _MANY = 4  # systems for each thread from which on each thread has a factor of its own
 
 
@@ -297,7 +296,7 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         _system_and_first(blocks[0].shape[:-2], left.shape[:-2]),
         addresses(left, right),
         addresses(*products),
-        *unsigned(E, width_of(left), left.element_size(), CROWD),
+        *unsigned(E, width_of(left), left.element_size(), crowd(width_of(left))),
     )
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C

@@ -19,8 +19,8 @@ from myosotis.linalg.kernels.arguments import (
     unsigned,
     width_of,
 )
-from myosotis.linalg.kernels.diagonal import CROWD, Sums, solve_sweep
-from myosotis.linalg.kernels.pieces import by_node, by_sum, fixed_systems
+from myosotis.linalg.kernels.diagonal import Sums, solve_sweep
+from myosotis.linalg.kernels.pieces import by_node, by_sum, crowd, fixed_systems
 from myosotis.linalg.kernels.threads import run_on_threads
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
@@ -85,7 +85,7 @@ def gradients(
         addresses(table, lam, x),
         *addresses(totals),
         *unsigned(totals[0].numel() * totals.element_size(), width_of(x), x.element_size()),
-        np.uint64(CROWD if targets == L else L),
+        np.uint64(crowd(width_of(x)) if targets == L else L),
     )
     a_sum, d_sum = _finished(totals)
     if targets == L and not torch.equal(rows, torch.arange(R)):

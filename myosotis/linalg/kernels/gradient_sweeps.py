@@ -2,8 +2,8 @@
 
 Both solutions, `left` and `right`, hold systems of L rows. A piece is (first system, last, first
 node, last, table): what it adds goes to a table of sums of its own, or to rows of one that no other
-piece writes to. Within a piece so many nodes go together that their sums stay in the first cache
-while each system is read in one go.
+piece writes to. Within a piece so many nodes go together that their sums stay in the caches while
+what each system has of them is read in one go.
 """
 
 from numba import uintp

@@ -17,6 +17,7 @@ __all__ = [
     "Subtrees",
     "by_node",
     "by_sum",
+    "crowd",
     "fixed_systems",
     "subtrees",
     "systems_or_channels",
@@ -26,6 +27,7 @@ GROUP = 2  # systems that go through the tree together; more do not stay in the 
 _COLUMN = 1 << 11  # bytes: narrower parts of rows take two threads longer than whole rows one
 _NODES = 64  # of the smallest piece, where there is a choice
 _SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together, at most
+_TOGETHER = 1 << 18  # bytes of sums that stay in the second cache
 _BROAD = 256  # nodes of a level whose subtrees can be dealt out evenly
 _CACHED = 1 << 21  # bytes of a column of rows that stay in the caches
 _PIECES = 8  # that sums are taken in, where there are systems enough
@@ -62,6 +64,14 @@ def by_node(x: Tensor) -> Pieces:
     cuts = spans(x.shape[-2], x.numel(), least=_NODES)
     everything = (0, prod(x.shape[:-2]))
     return np.array([(*everything, *cut, 0) for cut in cuts], dtype=np.uint64)
+
+
+def crowd(width: int) -> int:
+    """How many nodes go together while three rows of sums, `width` bytes each, are kept for each.
+
+    The more there are, the longer the stretches of memory that are read in one go.
+    """
+    return max(1, _TOGETHER // (3 * width))
 
 
 @lru_cache(maxsize=64)
