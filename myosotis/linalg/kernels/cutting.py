@@ -1,11 +1,19 @@
-"""Rows cut into strips: wide ones, then narrow ones, then single numbers."""
+"""Rows cut into strips, wide ones, then narrow ones, then single numbers, and strips put back."""
 
 from numba import uintp
 
 from myosotis.compiled import inlined, kernel
-from myosotis.linalg.kernels.strips import NARROW, WIDE, narrow, single, wide
+from myosotis.linalg.kernels.strips import (
+    NARROW,
+    WIDE,
+    narrow,
+    single,
+    store,
+    store_away,
+    wide,
+)
 
-__all__ = ["cuts", "over_strips"]
+__all__ = ["cuts", "over_strips", "put"]
 
 
 @kernel
@@ -29,3 +37,12 @@ def over_strips(unit, cuts, body, arguments):
     while at < end:
         body(single(unit), at, *arguments)
         at += item
+
+
+@inlined
+def put(strip, address, away):
+    """Write a strip to an address, past the caches if `away`."""
+    if away:
+        store_away(strip, address)
+    else:
+        store(strip, address)

@@ -93,7 +93,8 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
     else:
         tables = addresses(a, b, c, inverse, down, up)
         sizes = unsigned(b.shape[-2], b_rows, c_rows), unsigned(width_of(a), a.element_size())
-        arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, _address(singular)
+        tail = _past_caches(inverse, up), _address(singular)
+        arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, *tail
         shared = _shared(tree, a, roots=True)
         if shared is not None:
             diagonal_sweeps.eliminate_by_subtrees(*shared, *arguments)
@@ -223,10 +224,10 @@ def _address(flag: NDArray[np.uint8]) -> np.uint64:
     return np.uint64(flag.ctypes.data)
 
 
-def _past_caches(x: Tensor) -> bool:
-    """Whether rows of x may and should be written past the caches."""
-    aligned = width_of(x) % 64 == 0 and x.data_ptr() % 64 == 0
-    return aligned and x.numel() * x.element_size() >= _LARGE
+def _past_caches(*results: Tensor) -> bool:
+    """Whether rows of all of these may and should be written past the caches."""
+    aligned = all(width_of(t) % 64 == 0 and t.data_ptr() % 64 == 0 for t in results)
+    return aligned and results[0].numel() * results[0].element_size() >= _LARGE
 
 
 def solve_sweep(
@@ -297,6 +298,7 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         addresses(left, right),
         addresses(*products),
         *unsigned(E, width_of(left), left.element_size(), crowd(width_of(left))),
+        prod(blocks[0].shape[:-2]) == prod(left.shape[:-2]) and _past_caches(*products),
     )
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C

@@ -15,7 +15,7 @@ channel, and indices are unsigned, so that a kernel does nothing but add and mul
 from numba import uintp
 
 from myosotis.compiled import inlined, kernel
-from myosotis.linalg.kernels.cutting import cuts, over_strips
+from myosotis.linalg.kernels.cutting import cuts, over_strips, put
 from myosotis.linalg.kernels.gradient_sweeps import SUMS, add_edge, add_pivot
 from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
@@ -29,7 +29,6 @@ from myosotis.linalg.kernels.strips import (
     raise_flag,
     reciprocal,
     store,
-    store_away,
     subtract_product,
 )
 from myosotis.linalg.kernels.team import deal_out
@@ -44,13 +43,14 @@ def eliminate(team, pieces, *arguments):
     """inverse = 1/â, down = −b/â, up = −c/â, in the channels and systems of each piece.
 
     Arguments: tree; unit; tables (a, b, c, inverse, down, up); (E, rows between systems of b,
-    of c); (bytes of a row, of a number); address of a byte that becomes 1 if a pivot is zero.
+    of c); (bytes of a row, of a number); whether inverse and up are written past the caches, their
+    rows then being aligned; address of a byte that becomes 1 if a pivot is zero.
     """
     deal_out(team, pieces, eliminate_piece, arguments)
 
 
 @kernel
-def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, singular, i):
+def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, away, singular, i):
     low, high, first, last = pieces[i, 0], pieces[i, 1], pieces[i, 2], pieces[i, 3]
     a, b, c, inverse, down, up = tables
     edges, b_rows, c_rows = sizes
@@ -60,7 +60,8 @@ def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, singular,
         pivots, own = s * L * width + offset, s * edges * width + offset
         b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
         system = (a + pivots, b_own, c_own, inverse + pivots, down + own, up + own)
-        eliminate_nodes(uintp(0), L, tree, unit, strips, system, edges, width, singular)
+        eliminate_nodes(uintp(0), L, tree, unit, strips, system, edges, width, away, singular)
+    fence()
 
 
 @kernel
@@ -74,25 +75,28 @@ def eliminate_by_subtrees(team, pieces, top, *arguments):
 
 
 @kernel
-def eliminate_segments(pieces, segments, tree, unit, tables, sizes, sizes_in_bytes, singular, i):
+def eliminate_segments(
+    pieces, segments, tree, unit, tables, sizes, sizes_in_bytes, away, singular, i
+):
     width, item = sizes_in_bytes
     strips = cuts(width, item)
     for k in range(pieces[i, 0], pieces[i, 1]):
         nodes = (segments[k, 0], segments[k, 1])
-        eliminate_nodes(*nodes, tree, unit, strips, tables, sizes[0], width, singular)
+        eliminate_nodes(*nodes, tree, unit, strips, tables, sizes[0], width, away, singular)
+    fence()
 
 
 @kernel
-def eliminate_nodes(low, high, tree, unit, strips, system, edges, width, singular):
+def eliminate_nodes(low, high, tree, unit, strips, system, edges, width, away, singular):
     """Leave inverse, down and up of nodes from `low` to `high`."""
     _, first_child, num_children, _ = tree
     for v in range(low, high):
         family = (v, first_child[v], first_child[v] + num_children[v], v < edges)
-        over_strips(unit, strips, pivot, (unit, family, system, width, singular))
+        over_strips(unit, strips, pivot, (unit, family, system, width, away, singular))
 
 
 @inlined
-def pivot(like, at, unit, family, system, width, singular):
+def pivot(like, at, unit, family, system, width, away, singular):
     """â_v = Σ_c c_c down_c + a_v and what follows from it, in the strip `at`."""
     v, first, last, edge = family
     a, b, c, inverse, down, up = system
@@ -105,10 +109,10 @@ def pivot(like, at, unit, family, system, width, singular):
     if has_zero(total):
         raise_flag(singular)
     own = reciprocal(total)
-    store(own, inverse + here)
+    put(own, inverse + here, away)
     if edge:
         store(subtract_product(None, load(like, b + here), own, one), down + here)
-        store(subtract_product(None, load(like, c + here), own, one), up + here)
+        put(subtract_product(None, load(like, c + here), own, one), up + here, away)
 
 
 @kernel
@@ -338,10 +342,7 @@ def send(like, at, family, num_children, row, table, ends, products):
         edge = load_coefficient(like, down + shift, one)
         eta = add_product(None, own, value, signs[0])
         total = add_product(eta, edge, above, signs[1])
-        if away and leaf:
-            store_away(total, x + here)
-        else:
-            store(total, x + here)
+        put(total, x + here, away and leaf)
         if products is not None:
             fetch_ahead(like, other + here + uintp(AHEAD))
             xi = subtract_product(load(like, other + here), edge, right_p, signs[1])
@@ -385,6 +386,6 @@ def solve_piece(
     inverse = memory + uintp(3) * uintp(i) * apart
     factor = (inverse, inverse + apart, inverse + uintp(2) * apart)
     eliminate_piece(
-        all_, tree, unit, (*blocks, *factor), edges, (sizes[0], sizes[2]), singular, uintp(0)
+        all_, tree, unit, (*blocks, *factor), edges, (sizes[0], sizes[2]), False, singular, uintp(0)
     )
     sweep_piece(pieces, tree, unit, factor, sharing, signs, ends, sizes, group, away, None, i)

@@ -18,7 +18,7 @@ own, in which every node that leaves something behind has a row.
 from numba import uintp
 
 from myosotis.compiled import inlined, kernel
-from myosotis.linalg.kernels.cutting import cuts, over_strips
+from myosotis.linalg.kernels.cutting import cuts, over_strips, put
 from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
     add_product,
@@ -28,7 +28,6 @@ from myosotis.linalg.kernels.strips import (
     raise_flag,
     reciprocal,
     store,
-    store_away,
     subtract_product,
 )
 from myosotis.linalg.kernels.team import deal_out
@@ -197,12 +196,3 @@ def solve_kept(like, at, unit, v, p, system, own, away):
     x, width = system[4], system[5]
     here, above = x + v * width + at, load(like, x + p * width + at)
     put(add_product(load(like, here), load(like, own + at), above, unit.real), here, away)
-
-
-@inlined
-def put(strip, address, away):
-    """Write a strip, past the caches if `away`."""
-    if away:
-        store_away(strip, address)
-    else:
-        store(strip, address)

@@ -9,7 +9,8 @@ what each system has of them is read in one go.
 from numba import uintp
 
 from myosotis.compiled import inlined, kernel
-from myosotis.linalg.kernels.cutting import cuts, over_strips
+from myosotis.linalg.kernels.cutting import cuts, over_strips, put
+from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
     AHEAD,
     add_product,
@@ -33,13 +34,14 @@ def outer(team, pieces, *arguments):
 
     Arguments: parent; unit; (matrix of each system, whether it is the first to have that one and
     so begins its sums); addresses of left, right; of the three tables (·, L, H), (·, E, H),
-    (·, E, H); E; bytes of a row, of a number; how many nodes go together.
+    (·, E, H); E; bytes of a row, of a number; how many nodes go together; whether products are
+    written past the caches, each system then having a matrix of its own and rows being aligned.
     """
     deal_out(team, pieces, outer_piece, arguments)
 
 
 @kernel
-def outer_piece(pieces, parent, unit, sharing, ends, products, edges, width, item, crowd, i):
+def outer_piece(pieces, parent, unit, sharing, ends, products, edges, width, item, crowd, away, i):
     first, last, low, high, _ = pieces[i]
     L, strips = uintp(parent.size), cuts(width, item)
     system, begins = sharing
@@ -49,28 +51,29 @@ def outer_piece(pieces, parent, unit, sharing, ends, products, edges, width, ite
             for v in range(begin, end):
                 rows = ((b * L + v) * width, (b * L + parent[v]) * width)
                 totals = ((system[b] * L + v) * width, (system[b] * edges + v) * width)
-                kind = (v < edges, begins[b])
+                kind = (v < edges, begins[b], away)
                 over_strips(unit, strips, outer_strip, (unit, kind, ends, products, rows, totals))
+    fence()
 
 
 @inlined
 def outer_strip(like, at, unit, kind, ends, products, rows, totals):
     left, right = ends[0] + at, ends[1] + at
     here, above = rows
-    edge, begins = kind
+    edge, begins, away = kind
     own, conjugate = products[0] + totals[0] + at, -unit.real
     fetch_ahead(like, left + here + uintp(AHEAD))
     fetch_ahead(like, right + here + uintp(AHEAD))
     left_v, right_v = load(like, left + here), load(like, right + here)
     so_far = like if begins else load(like, own)  # like: zeros
-    store(subtract_product(so_far, right_v, left_v, conjugate), own)
+    put(subtract_product(so_far, right_v, left_v, conjugate), own, away)
     if edge:
         left_p, right_p = load(like, left + above), load(like, right + above)
         lower, upper = products[1] + totals[1] + at, products[2] + totals[1] + at
         so_far = like if begins else load(like, lower)
-        store(subtract_product(so_far, right_p, left_v, conjugate), lower)
+        put(subtract_product(so_far, right_p, left_v, conjugate), lower, away)
         so_far = like if begins else load(like, upper)
-        store(subtract_product(so_far, right_v, left_p, conjugate), upper)
+        put(subtract_product(so_far, right_v, left_p, conjugate), upper, away)
 
 
 @kernel
