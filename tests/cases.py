@@ -16,7 +16,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from myosotis import Tree
+from myosotis import Tree, tree_solve_diag, tree_solve_factored
 from myosotis.linalg import backends
 
 DATA = Path(os.environ.get("MYOSOTIS_DATA") or Path(__file__).resolve().parents[2] / "shared/data")
@@ -316,3 +316,14 @@ def batched_and_single_gradients(
     for i in range(len(y)):
         alone = torch.autograd.grad(y[i], wanted, retain_graph=True)
         yield [t[i] for t in together], list(alone)
+
+
+def diagonal_and_factored(tree: Tree, system: System, u: Tensor, backend: str) -> list[Tensor]:
+    """Solutions and all gradients of a diagonal system and of one of the definite family."""
+    a, d = 0.4 * system[1], system[0].abs()
+    found = []
+    for solve, tensors in ((tree_solve_diag, (*system, u)), (tree_solve_factored, (a, d, u))):
+        arguments = [t.detach().clone().requires_grad_() for t in tensors]
+        x = solve(tree, *arguments, backend=backend)
+        found += [x.detach(), *torch.autograd.grad(x, arguments, u.flip(0))]
+    return found

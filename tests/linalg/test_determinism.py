@@ -10,6 +10,7 @@ from myosotis import Tree, TreeMatrix, tree_solve, tree_solve_diag, tree_solve_f
 from tests.cases import (
     BACKENDS,
     deep,
+    diagonal_and_factored,
     ragged,
     random_diagonal_system,
     random_right_side,
@@ -71,7 +72,7 @@ def test_same_bits_with_one_and_two_threads(tree: Tree, backend: str, diagonal: 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex64], ids=str)
 @pytest.mark.parametrize("tree", LARGE_TREES.values(), ids=LARGE_TREES.keys())
 def test_same_bits_of_one_system_without_gradients(tree: Tree, dtype: torch.dtype) -> None:
-    """Threads share its levels, where these are broad, or its channels."""
+    """Threads share its subtrees, where a level is broad."""
     system = random_diagonal_system(tree, 37, dtype)
     u = random_right_side((tree.num_nodes, 37), dtype)
     results = []
@@ -79,6 +80,17 @@ def test_same_bits_of_one_system_without_gradients(tree: Tree, dtype: torch.dtyp
         torch.set_num_threads(threads)
         results.append([tree_solve_diag(tree, *system, u, backend="cpu")])
     results.append([TreeMatrix.diag(tree, *system).factorize(backend="cpu").solve(u)])
+    assert_identical(results)
+
+
+@pytest.mark.parametrize("tree", LARGE_TREES.values(), ids=LARGE_TREES.keys())
+def test_same_bits_of_gradients_of_one_system(tree: Tree) -> None:
+    system = random_diagonal_system(tree, 37, torch.complex64)
+    u = random_right_side((tree.num_nodes, 37), torch.complex64)
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        results.append(diagonal_and_factored(tree, system, u, "cpu"))
     assert_identical(results)
 
 

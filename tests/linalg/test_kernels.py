@@ -20,6 +20,7 @@ from tests.cases import (
     DTYPES,
     TREES,
     assert_close,
+    diagonal_and_factored,
     ragged,
     random_diagonal_system,
     random_right_side,
@@ -47,19 +48,6 @@ def test_channels_that_do_not_fill_the_vectors(channels: int, dtype: torch.dtype
     u = random_right_side((3, tree.num_nodes, channels), dtype)
     expected = tree_solve_diag(tree, *system, u, backend="reference")
     assert_close(tree_solve_diag(tree, *system, u, backend="cpu"), expected, dtype)
-
-
-def diagonal_and_factored(
-    tree: Tree, system: tuple[Tensor, Tensor, Tensor], u: Tensor, backend: str
-) -> list[Tensor]:
-    """Both solutions and all their gradients."""
-    a, d = 0.4 * system[1], system[0].abs()
-    found = []
-    for solve, tensors in ((tree_solve_diag, (*system, u)), (tree_solve_factored, (a, d, u))):
-        arguments = [t.detach().clone().requires_grad_() for t in tensors]
-        x = solve(tree, *arguments, backend=backend)
-        found += [x.detach(), *torch.autograd.grad(x, arguments, u.flip(0))]
-    return found
 
 
 @every_dtype

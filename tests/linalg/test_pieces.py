@@ -4,9 +4,21 @@ import numpy as np
 import pytest
 import torch
 
-from myosotis import SingularBlockError, Tree, TreeMatrix, tree_solve_diag
+from myosotis import (
+    SingularBlockError,
+    Tree,
+    TreeMatrix,
+    tree_solve_diag,
+)
 from myosotis.linalg.kernels.pieces import by_sum, fixed_systems, subtrees
-from tests.cases import assert_close, binary, ragged, random_diagonal_system, random_right_side
+from tests.cases import (
+    assert_close,
+    binary,
+    diagonal_and_factored,
+    ragged,
+    random_diagonal_system,
+    random_right_side,
+)
 
 BROAD = {
     "ragged": ragged(5000),
@@ -64,6 +76,17 @@ def test_one_system_on_a_broad_tree(tree: Tree, dtype: torch.dtype) -> None:
 
 
 @every_broad_tree
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex128], ids=str)
+def test_gradients_of_one_system_on_a_broad_tree(tree: Tree, dtype: torch.dtype) -> None:
+    system = random_diagonal_system(tree, 70, dtype)
+    u = random_right_side((tree.num_nodes, 70), dtype)
+    found, expected = (
+        diagonal_and_factored(tree, system, u, backend) for backend in ("cpu", "torch")
+    )
+    assert_close(found, expected, dtype)
+
+
+@every_broad_tree
 @pytest.mark.parametrize("node", [0, 1000, -1])
 def test_a_zero_pivot_on_a_broad_tree_is_named(tree: Tree, node: int) -> None:
     a, b, c = random_diagonal_system(tree, 70, torch.float64)
@@ -71,9 +94,10 @@ def test_a_zero_pivot_on_a_broad_tree_is_named(tree: Tree, node: int) -> None:
     b[:, 3] = 0  # so that the pivots of this channel are the entries of a
     a[node, 3] = 0
     u = random_right_side((tree.num_nodes, 70), torch.float64)
-    with pytest.raises(SingularBlockError, match="channel 3") as caught:
-        tree_solve_diag(tree, a, b, c, u)
-    assert caught.value.node == node
+    for needs_factor in (False, True):
+        with pytest.raises(SingularBlockError, match="channel 3") as caught:
+            tree_solve_diag(tree, a, b, c, u.requires_grad_(needs_factor))
+        assert caught.value.node == node
 
 
 @pytest.mark.parametrize("systems", [1, 2, 7, 16, 33, 1000])
