@@ -12,6 +12,7 @@ from torch import Tensor
 from myosotis.linalg.apply import Blocks
 from myosotis.linalg.kernels import (
     diagonal_sweeps,
+    elimination_sweeps,
     fused_sweeps,
     gradient_sweeps,
     onesided,
@@ -97,9 +98,9 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
         arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, *tail
         shared = _shared(tree, a, roots=True)
         if shared is not None:
-            diagonal_sweeps.eliminate_by_subtrees(*shared, *arguments)
+            elimination_sweeps.eliminate_by_subtrees(*shared, *arguments)
         else:
-            run_on_threads(diagonal_sweeps.eliminate, systems_or_channels(a), *arguments)
+            run_on_threads(elimination_sweeps.eliminate, systems_or_channels(a), *arguments)
     if singular[0]:
         zeros = ~inverse.isfinite()
         raise_if_singular(tree, zeros.movedim(-2, 0), diagonal=True, ordered=True)
