@@ -103,6 +103,21 @@ def _factored(name: str, shape: Shape, tabled: bool) -> list[Case[Any]]:
     ]
 
 
+def _one_system(tree: str) -> Case[Any]:
+    """One large system with gradients: nothing for threads to share but the tree itself."""
+    return Case(
+        f"one {tree} system, {_BOTH}",
+        _BOTH,
+        Shape(tree, nodes=65_536, channels=64),
+        diagonal_system,
+        (
+            ours.diagonal(backward=True),
+            ours.clone(),
+            ours.diagonal("torch", backward=True),
+        ),
+    )
+
+
 def _dense_blocks(name: str, shape: Shape) -> Case[Any]:
     return Case(
         f"blocks d=4 {name}",
@@ -170,6 +185,8 @@ CASES: list[Case[Any]] = [
         diagonal_system,
         (ours.diagonal(), sparse.banded(), scan.tridiagonal(), ours.diagonal("torch")),
     ),
+    _one_system("random"),
+    _one_system("chain"),
     _dense_blocks("shared", _BLOCKS),
     _dense_blocks("per sample", replace(_BLOCKS, per_sample=True)),
     Case(
