@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -70,14 +71,14 @@ def empty(like: Tensor, *shape: int) -> Tensor:
 
 @lru_cache(maxsize=64)
 def tree_arrays(tree: Tree) -> tuple[Index, Index, Index, Index]:
-    """(parent, first_child, num_children, bounds of the levels); roots have the parent L."""
+    """(parent, first_child, num_children, (first, last) of levels); roots have the parent L."""
     parent = np.where(tree.parent < 0, tree.num_nodes, tree.parent)
-    bounds = np.flatnonzero(np.diff(tree.depth, prepend=-1, append=-1))
+    bounds = np.flatnonzero(np.diff(tree.depth, prepend=-1, append=-1)).astype(np.uint64)
     return (
         parent.astype(np.uint64),
         tree.first_child.astype(np.uint64),
         tree.num_children.astype(np.uint64),
-        bounds.astype(np.uint64),
+        sliding_window_view(bounds, 2),  # no copy: a chain has as many levels as nodes
     )
 
 

@@ -8,7 +8,8 @@ channel, and indices are unsigned, so that a kernel does nothing but add and mul
     pivots              row system[b]·pivot_rows + row[v]       coefficients may be shared by
     edges               row system[b]·edge_rows + row[v]        systems (system) and nodes (row)
 
-`tree` is always (parent, first_child, num_children, where levels begin), roots having the parent L;
+`tree` is always (parent, first_child, num_children, levels), roots having the parent L; levels and
+other `segments` are rows (first node, last), the lowest first, `some` of which are (first, last);
 `unit` is any number of the dtype; `sign` is −1 where a coefficient enters conjugated.
 """
 
@@ -66,17 +67,13 @@ def sweep_piece(
     shift = across * offset
     tables = (inverse + shift, down + shift, up + shift)
     sides, sizes = (ends[0] + offset, ends[1] + offset), (step, width, item, size, across)
-    L, levels, piece = uintp(tree[0].size), tree[3], (uintp(i), offset)
+    levels, every, piece = tree[3], (uintp(0), uintp(tree[3].shape[0])), (uintp(i), offset)
     for g in range(first, last, group):
         systems = (g, min(g + group, last))
-        climb(uintp(0), L, tree, unit, tables[2], sharing, signs[2], sides, sizes, systems)
+        climb(levels, every, tree, unit, tables[2], sharing, signs[2], sides, sizes, systems)
         start(tree, unit, tables, sharing, signs, sides, sizes, systems, sums, piece)
-        level = uintp(levels.size) - uintp(1)
-        while level != uintp(0):
-            level -= uintp(1)
-            nodes = (levels[level], levels[level + uintp(1)])
-            rest = (tables, sharing, signs, sides, sizes, systems, away, sums, piece)
-            descend(*nodes, tree, unit, *rest)
+        rest = (tables, sharing, signs, sides, sizes, systems, away, sums, piece)
+        descend(levels, every, tree, unit, *rest)
     fence()
 
 
@@ -99,9 +96,8 @@ def climb_segments(
     pieces, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, i
 ):
     sizes, one = whole_rows(sharing, sizes_in_bytes), (uintp(0), uintp(1))
-    for k in range(pieces[i, 0], pieces[i, 1]):
-        nodes = (segments[k, 0], segments[k, 1])
-        climb(*nodes, tree, unit, tables[2], sharing, signs[2], ends, sizes, one)
+    some = (pieces[i, 0], pieces[i, 1])
+    climb(segments, some, tree, unit, tables[2], sharing, signs[2], ends, sizes, one)
 
 
 @kernel
@@ -114,11 +110,10 @@ def start_one(segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes
 def descend_segments(
     pieces, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, i
 ):
-    sizes, one, k = whole_rows(sharing, sizes_in_bytes), (uintp(0), uintp(1)), pieces[i, 1]
-    while k != pieces[i, 0]:
-        k -= uintp(1)
-        nodes = (segments[k, 0], segments[k, 1])
-        descend(*nodes, tree, unit, tables, sharing, signs, ends, sizes, one, away, None, None)
+    sizes, one = whole_rows(sharing, sizes_in_bytes), (uintp(0), uintp(1))
+    some = (pieces[i, 0], pieces[i, 1])
+    rest = (tables, sharing, signs, ends, sizes, one, away, None, None)
+    descend(segments, some, tree, unit, *rest)
     fence()
 
 
@@ -135,21 +130,22 @@ def moving(sharing):
 
 
 @kernel
-def climb(low, high, tree, unit, up, sharing, sign, sides, sizes, systems):
-    """Leave ũ of inner nodes from `low` to `high` in x. A leaf has ũ = u: it is not written."""
+def climb(segments, some, tree, unit, up, sharing, sign, sides, sizes, systems):
+    """Leave ũ of the inner nodes of some segments in x. A leaf has ũ = u: it is not written."""
     _, first_child, num_children, _ = tree
     system, row, _, edge_rows, one = sharing
     step, width, item, size, across = sizes
     L, strips = uintp(num_children.size), cuts(size, item)
-    for v in range(low, high):
-        last = first_child[v] + num_children[v]
-        for first in range(first_child[v], last, uintp(CROWD)):
-            end = min(first + uintp(CROWD), last)
-            family = (v, first, end, first == first_child[v], end == last)
-            for b in range(systems[0], systems[1]):
-                table = (up + system[b] * edge_rows * step, step, across, one, sign)
-                ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-                over_strips(unit, strips, receive, (family, num_children, row, table, ends))
+    for k in range(some[0], some[1]):
+        for v in range(segments[k, 0], segments[k, 1]):
+            last = first_child[v] + num_children[v]
+            for first in range(first_child[v], last, uintp(CROWD)):
+                end = min(first + uintp(CROWD), last)
+                family = (v, first, end, first == first_child[v], end == last)
+                for b in range(systems[0], systems[1]):
+                    table = (up + system[b] * edge_rows * step, step, across, one, sign)
+                    ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+                    over_strips(unit, strips, receive, (family, num_children, row, table, ends))
 
 
 @inlined
@@ -180,7 +176,7 @@ def start(tree, unit, tables, sharing, signs, sides, sizes, systems, sums, piece
     system, row, pivot_rows, _, one = sharing
     step, width, item, size, across = sizes
     L, strips = uintp(num_children.size), cuts(size, item)
-    for v in range(levels[uintp(levels.size) - uintp(2)], L):
+    for v in range(levels[uintp(levels.shape[0]) - uintp(1), 0], L):
         for b in range(systems[0], systems[1]):
             table = (tables[0] + system[b] * pivot_rows * step, step, across, one, signs[0])
             source = sides[0] if num_children[v] == uintp(0) else sides[1]
@@ -195,29 +191,32 @@ def start(tree, unit, tables, sharing, signs, sides, sizes, systems, sums, piece
 
 @kernel
 def descend(
-    low, high, tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece
+    segments, some, tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece
 ):
-    """Leave x of the children of nodes from `low` to `high`, those of a family together."""
+    """Leave x of the children of the nodes of some segments, those of a family together."""
     _, first_child, num_children, _ = tree
     inverse, down, _ = tables
     system, row, pivot_rows, edge_rows, one = sharing
     step, width, item, size, across = sizes
     L, strips = uintp(num_children.size), cuts(size, item)
-    for v in range(low, high):
-        last = first_child[v] + num_children[v]
-        for first in range(first_child[v], last, uintp(CROWD)):
-            family = (v, first, min(first + uintp(CROWD), last))
-            for b in range(systems[0], systems[1]):
-                pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
-                table = (inverse + pivots, down + edges, step, across, one, signs, away)
-                ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-                arguments = (family, num_children, row, table, ends)
-                if sums is None:
-                    over_strips(unit, strips, send, (*arguments, None))
-                else:
-                    other, totals = own_sums(sums, piece)
-                    products = (other + b * L * width, totals)
-                    over_strips(unit, strips, send, (*arguments, products))
+    k = some[1]
+    while k != some[0]:
+        k -= uintp(1)
+        for v in range(segments[k, 0], segments[k, 1]):
+            last = first_child[v] + num_children[v]
+            for first in range(first_child[v], last, uintp(CROWD)):
+                family = (v, first, min(first + uintp(CROWD), last))
+                for b in range(systems[0], systems[1]):
+                    pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
+                    table = (inverse + pivots, down + edges, step, across, one, signs, away)
+                    ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
+                    arguments = (family, num_children, row, table, ends)
+                    if sums is None:
+                        over_strips(unit, strips, send, (*arguments, None))
+                    else:
+                        other, totals = own_sums(sums, piece)
+                        products = (other + b * L * width, totals)
+                        over_strips(unit, strips, send, (*arguments, products))
 
 
 @inlined

@@ -42,11 +42,12 @@ def eliminate_piece(pieces, tree, unit, tables, sizes, sizes_in_bytes, away, sin
     edges, b_rows, c_rows = sizes
     width, item = sizes_in_bytes
     L, offset, strips = uintp(tree[0].size), low * item, cuts((high - low) * item, item)
+    levels, every = tree[3], (uintp(0), uintp(tree[3].shape[0]))
     for s in range(first, last):
         pivots, own = s * L * width + offset, s * edges * width + offset
         b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
         system = (a + pivots, b_own, c_own, inverse + pivots, down + own, up + own)
-        eliminate_nodes(uintp(0), L, tree, unit, strips, system, edges, width, away, singular)
+        eliminate_nodes(levels, every, tree, unit, strips, system, edges, width, away, singular)
     fence()
 
 
@@ -65,20 +66,19 @@ def eliminate_segments(
     pieces, segments, tree, unit, tables, sizes, sizes_in_bytes, away, singular, i
 ):
     width, item = sizes_in_bytes
-    strips = cuts(width, item)
-    for k in range(pieces[i, 0], pieces[i, 1]):
-        nodes = (segments[k, 0], segments[k, 1])
-        eliminate_nodes(*nodes, tree, unit, strips, tables, sizes[0], width, away, singular)
+    strips, some = cuts(width, item), (pieces[i, 0], pieces[i, 1])
+    eliminate_nodes(segments, some, tree, unit, strips, tables, sizes[0], width, away, singular)
     fence()
 
 
 @kernel
-def eliminate_nodes(low, high, tree, unit, strips, system, edges, width, away, singular):
-    """Leave inverse, down and up of nodes from `low` to `high`."""
+def eliminate_nodes(segments, some, tree, unit, strips, system, edges, width, away, singular):
+    """Leave inverse, down and up of the nodes of some segments: (first, last)."""
     _, first_child, num_children, _ = tree
-    for v in range(low, high):
-        family = (v, first_child[v], first_child[v] + num_children[v], v < edges)
-        over_strips(unit, strips, pivot, (unit, family, system, width, away, singular))
+    for k in range(some[0], some[1]):
+        for v in range(segments[k, 0], segments[k, 1]):
+            family = (v, first_child[v], first_child[v] + num_children[v], v < edges)
+            over_strips(unit, strips, pivot, (unit, family, system, width, away, singular))
 
 
 @inlined

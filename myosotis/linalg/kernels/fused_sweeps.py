@@ -56,18 +56,15 @@ def solve_piece(
     a, b, c, u, x = tables
     edges, b_rows, c_rows = sizes
     width, item = sizes_in_bytes
-    L, offset, step, levels = uintp(rank.size), low * item, (high - low) * item, tree[3]
+    L, offset, step = uintp(rank.size), low * item, (high - low) * item
+    levels, every = tree[3], (uintp(0), uintp(tree[3].shape[0]))
     strips, kept = cuts(step, item), (scratch[0] + uintp(i) * scratch[1], step)
     for s in range(first, last):
         here = s * L * width + offset
         b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
         system = (a + here, b_own, c_own, u + here, x + here, width)
-        climb(uintp(0), L, tree, unit, strips, system, kept, rank, edges, flags, singular)
-        level = uintp(levels.size) - uintp(1)
-        while level != uintp(0):
-            level -= uintp(1)
-            nodes = (levels[level], min(levels[level + uintp(1)], edges))
-            descend(*nodes, tree, unit, strips, system, kept, rank, flags)
+        climb(levels, every, tree, unit, strips, system, kept, rank, edges, flags, singular)
+        descend(levels, every, tree, unit, strips, system, kept, rank, edges, flags)
     fence()
 
 
@@ -90,38 +87,34 @@ def solve_by_subtrees(team, pieces, top, *arguments):
 @kernel
 def climb_piece(pieces, segments, tree, unit, places, rank, edges, flags, singular, i):
     item, system, kept = places
-    strips = cuts(system[5], item)
-    for k in range(pieces[i, 0], pieces[i, 1]):
-        nodes = (segments[k, 0], segments[k, 1])
-        climb(*nodes, tree, unit, strips, system, kept, rank, edges, flags, singular)
+    strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
+    climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, singular)
 
 
 @kernel
 def descend_piece(pieces, segments, tree, unit, places, rank, edges, flags, singular, i):
     item, system, kept = places
-    strips, k = cuts(system[5], item), pieces[i, 1]
-    while k != pieces[i, 0]:
-        k -= uintp(1)
-        nodes = (segments[k, 0], min(segments[k, 1], edges))
-        descend(*nodes, tree, unit, strips, system, kept, rank, flags)
+    strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
+    descend(segments, some, tree, unit, strips, system, kept, rank, edges, flags)
     fence()
 
 
 @kernel
-def climb(low, high, tree, unit, strips, system, kept, rank, edges, flags, singular):
-    """Leave down and û of nodes, and x of roots, from `low` to `high`."""
+def climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, singular):
+    """Leave down and û of the nodes of some segments, and x of roots."""
     parent, first_child, num_children, _ = tree
     memory, step = kept
     x, width = system[4], system[5]
-    for v in range(low, high):
-        leaf, sums = num_children[v] == uintp(0), (memory + rank[v] * step, x + v * width)
-        if v < edges:
-            p = parent[v]
-            above = (memory + rank[p] * step, x + p * width, v == first_child[p])
-            arguments = (unit, v * width, leaf, system, sums, above, flags, singular)
-            over_strips(unit, strips, eliminate, arguments)
-        else:
-            over_strips(unit, strips, finish, (unit, v * width, leaf, system, sums, singular))
+    for k in range(some[0], some[1]):
+        for v in range(segments[k, 0], segments[k, 1]):
+            leaf, sums = num_children[v] == uintp(0), (memory + rank[v] * step, x + v * width)
+            if v < edges:
+                p = parent[v]
+                above = (memory + rank[p] * step, x + p * width, v == first_child[p])
+                arguments = (unit, v * width, leaf, system, sums, above, flags, singular)
+                over_strips(unit, strips, eliminate, arguments)
+            else:
+                over_strips(unit, strips, finish, (unit, v * width, leaf, system, sums, singular))
 
 
 @inlined
@@ -164,18 +157,21 @@ def collected(like, at, here, leaf, system, sums):
 
 
 @kernel
-def descend(low, high, tree, unit, strips, system, kept, rank, flags):
-    """Leave x of nodes from `low` to `high`, none of them a root."""
+def descend(segments, some, tree, unit, strips, system, kept, rank, edges, flags):
+    """Leave x of the nodes of some segments but roots."""
     parent, _, num_children, _ = tree
     memory, step = kept
     keep, away = flags
-    for v in range(low, high):
-        leaf = num_children[v] == uintp(0)
-        if keep or not leaf:
-            arguments = (unit, v, parent[v], system, memory + rank[v] * step, away and leaf)
-            over_strips(unit, strips, solve_kept, arguments)
-        else:
-            over_strips(unit, strips, solve_leaf, (unit, v, parent[v], system, away))
+    k = some[1]
+    while k != some[0]:
+        k -= uintp(1)
+        for v in range(segments[k, 0], min(segments[k, 1], edges)):
+            leaf = num_children[v] == uintp(0)
+            if keep or not leaf:
+                arguments = (unit, v, parent[v], system, memory + rank[v] * step, away and leaf)
+                over_strips(unit, strips, solve_kept, arguments)
+            else:
+                over_strips(unit, strips, solve_leaf, (unit, v, parent[v], system, away))
 
 
 @inlined

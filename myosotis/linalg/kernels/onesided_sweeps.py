@@ -67,10 +67,10 @@ def descend_piece(pieces, tree, unit, inverse, c, system, ends, sizes_in_bytes, 
     parent, _, _, levels = tree
     L, last, minus = uintp(parent.size), pieces[i, 3], -unit.real
     for g in range(pieces[i, 2], last, group):
-        level = uintp(levels.size) - uintp(1)
+        level = uintp(levels.shape[0])
         while level != uintp(0):
             level -= uintp(1)
-            for v in range(levels[level], levels[level + uintp(1)]):
+            for v in range(levels[level, 0], levels[level, 1]):
                 for b in range(g, min(g + group, last)):
                     base, s = x + b * L * width, system[b]
                     here, start = base + v * width, u + (b * L + v) * width
