@@ -30,23 +30,21 @@ class Limits(pl.Callback):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops before the first step of a resumed run that has to be over."""
         if self._recorder.history:
-            self._decide(trainer)
+            self._stop_if(trainer, self._is_time_up(self._clock.elapsed()) or self._is_stuck())
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         """Looks at the clock."""
         if self._config.time_budget is not None:
-            self._stop_if(trainer, self._is_time_up())
+            self._stop_if(trainer, self._is_time_up(self._clock.elapsed()))
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Looks at the history."""
-        self._decide(trainer)
+        """Looks at the history: by the recorded time, no run is shorter than its budget."""
+        seconds = self._recorder.history[-1].seconds
+        self._stop_if(trainer, self._is_time_up(seconds) or self._is_stuck())
 
-    def _decide(self, trainer: pl.Trainer) -> None:
-        self._stop_if(trainer, self._is_time_up() or self._is_stuck())
-
-    def _is_time_up(self) -> bool:
+    def _is_time_up(self, seconds: float) -> bool:
         budget = self._config.time_budget
-        return budget is not None and self._clock.elapsed() >= budget
+        return budget is not None and seconds >= budget
 
     def _is_stuck(self) -> bool:
         patience, history = self._config.early_stopping, self._recorder.history

@@ -58,8 +58,7 @@ def test_a_time_budget_decides_instead_of_epochs(myo, capsys):
     options = ("--mixers", "lstm", "--time-budget", "0.5s", "--json")
     assert myo("compare", "digits", *options, *TINY) == 0
     (run,) = json.loads(capsys.readouterr().out)["mixers"]["lstm"]["runs"]
-    # An epoch is recorded a moment before the clock is looked at, by which the time may be up.
-    assert 0.49 <= run["wall_seconds"] < 20
+    assert 0.5 <= run["wall_seconds"] < 20
     assert run["config"]["epochs"] > 10_000
 
 
