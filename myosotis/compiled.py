@@ -1,6 +1,8 @@
 """How loops are compiled."""
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import numba
@@ -47,4 +49,28 @@ def _compiled(function: Function, inline: bool) -> Function:
         compiled = numba.njit(cache=True, **settings)(function)
     except RuntimeError:  # numba found no place for its cache
         compiled = numba.njit(**settings)(function)
+    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        # Numba looks at the file of the function only, and would go on with machine code that
+        # contains what another file said when it was compiled.
+        kept._source_stamp = _stamp(function)
     return cast(Function, compiled)
+
+
+def _stamp(function: Function) -> tuple[tuple[str, float, int], ...]:
+    """Date and size of each file of this package that a kernel is compiled from."""
+    to_read, names = [function.__module__], set[str]()
+    while to_read:
+        name = to_read.pop()
+        if name not in names:
+            names.add(name)
+            to_read += _sources(vars(sys.modules[name]))
+    found = ((name, os.stat(str(sys.modules[name].__file__))) for name in sorted(names))
+    return tuple((name, stat.st_mtime, stat.st_size) for name, stat in found)
+
+
+def _sources(namespace: Mapping[str, Any]) -> set[str]:
+    """The modules of this package that define the functions of a namespace."""
+    package = __name__.partition(".")[0]
+    defined_in = (getattr(value, "__module__", None) for value in namespace.values())
+    return {name for name in defined_in if name and name.startswith(f"{package}.")}
