@@ -27,6 +27,7 @@ from myosotis.linalg.kernels.strips import (
     load,
     load_coefficient,
     plus,
+    rolled,
     store,
     subtract_product,
 )
@@ -159,6 +160,7 @@ def receive(like, at, family, num_children, row, table, ends):
     u, x, width = ends
     total = like if begins else load(like, x + v * width + at)  # like: zeros
     for c in range(first, last):
+        rolled()
         fetch_ahead(like, u + c * width + at + uintp(AHEAD))
         source = u if num_children[c] == uintp(0) else x
         value = load(like, source + c * width + at)
@@ -255,6 +257,7 @@ def send(like, at, family, num_children, row, table, ends, products):
         other, totals = products
         right_p = load(like, other + v * width + at)
     for c in range(first, last):
+        rolled()
         here, shift = c * width + at, row[c] * step + across * at
         leaf = num_children[c] == uintp(0)
         value = load(like, (u if leaf else x) + here)

@@ -15,6 +15,7 @@ from myosotis.linalg.kernels.strips import (
     plus,
     raise_flag,
     reciprocal,
+    rolled,
     store,
     subtract_product,
 )
@@ -89,6 +90,7 @@ def pivot(like, at, unit, family, system, width, away, singular):
     here, one = v * width + at, unit.real
     total = like  # zeros
     for child in range(first, last):
+        rolled()
         below = child * width + at
         total = add_product(total, load(like, c + below), load(like, down + below), one)
     total = plus(total, load(like, a + here))

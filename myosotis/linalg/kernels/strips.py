@@ -31,6 +31,7 @@ __all__ = [
     "plus",
     "raise_flag",
     "reciprocal",
+    "rolled",
     "single",
     "store",
     "store_away",
@@ -186,6 +187,18 @@ def raise_flag(typingctx: Any, address: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(address), codegen
+
+
+@intrinsic
+def rolled(typingctx: Any) -> Any:
+    """Keep the loop around it from being unrolled."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        nothing = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), "", "", side_effect=True)
+        builder.call(nothing, []).attributes.add("convergent")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
 
 
 @intrinsic
