@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -264,16 +263,21 @@ def _write(
 
 
 def _print(results: Sequence[Result]) -> None:
-    table = Table(show_lines=False)
-    for heading in ("case", *report.HEADINGS):
-        table.add_column(heading, overflow="fold")
-    for result in results:
-        case = [f"[bold]{result.case.name}[/bold]", f"[dim]{result.case.shape.describe()}[/dim]"]
-        for text, row in zip_longest(case, report.rows(result), fillvalue=""):
-            table.add_row(text, *row)
-        table.add_section()
     console = Console()
-    console.print(table)
+    for result in results:
+        case, found = result.case, report.rows(result)
+        console.print(f"[bold]{case.name}[/bold]")
+        console.print(f"[dim]{case.shape.describe()}; {case.timed}[/dim]")
+        table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+        *headings, _, _ = report.HEADINGS  # terminals have no room for the target beside the rest
+        for heading in headings:
+            table.add_column(heading, overflow="fold")
+        for *figures, _, _ in found:
+            table.add_row(*figures)
+        console.print(table)
+        if case.target is not None:
+            console.print(f"{found[0].met} {found[0].target}")
+        console.print()
     console.print(report.closing_line(results))
 
 
