@@ -78,6 +78,7 @@ def fetch(builder: Any, address: Any) -> None:
     pointer, small = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [pointer, small, small, small])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    # Into the second cache: the first one, being small, can wait for few rows at a time.
     read, keep, data = small(0), small(2), small(1)
     builder.call(function, [builder.inttoptr(address, pointer), read, keep, data])
 

@@ -191,9 +191,10 @@ def raise_flag(typingctx: Any, address: Any) -> Any:
 
 @intrinsic
 def rolled(typingctx: Any) -> Any:
-    """Keep the loop around it from being unrolled."""
+    """Keep the loop around it from being unrolled, which costs more than short loops take."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        # No instruction, but one that must not be executed under other conditions than here.
         nothing = ir.InlineAsm(ir.FunctionType(ir.VoidType(), []), "", "", side_effect=True)
         builder.call(nothing, []).attributes.add("convergent")
         return context.get_dummy_value()
