@@ -10,8 +10,9 @@ Both are written with the same operation again, hence differentiable any number 
 factor enters as a constant: all dependence on T is accounted for by the formulas above.
 """
 
+import inspect
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,7 +23,15 @@ from myosotis.linalg import backends, ops
 from myosotis.linalg.apply import Blocks, block_gradients, multiply, with_axes_of
 from myosotis.linalg.plan import plan_for
 
-__all__ = ["Spec", "factorize", "full_precision", "plain_values", "solve", "solve_once"]
+__all__ = [
+    "Spec",
+    "factorize",
+    "full_precision",
+    "known_signature",
+    "plain_values",
+    "solve",
+    "solve_once",
+]
 
 
 class Spec(NamedTuple):
@@ -80,6 +89,16 @@ def full_precision(device: torch.device) -> AbstractContextManager[object]:
     return nullcontext()
 
 
+F = TypeVar("F", bound=type[torch.autograd.Function])
+
+
+def known_signature(function: F) -> F:
+    """Write down how `forward` is called, which `apply` would find out anew each time."""
+    forward: Any = function.forward
+    forward.__signature__ = inspect.signature(forward)
+    return function
+
+
 class _Factorize(torch.autograd.Function):
     """Opaque to autograd; a Function only so that `torch.func` transforms see through it."""
 
@@ -105,6 +124,7 @@ class _Factorize(torch.autograd.Function):
         return factor, (0,) * len(factor)
 
 
+@known_signature
 class _Solve(torch.autograd.Function):
     @staticmethod
     def forward(spec: Spec, parent: Tensor, *tensors: Tensor) -> Tensor:

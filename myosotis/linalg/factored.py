@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from myosotis.linalg.autograd import full_precision, plain_values
+from myosotis.linalg.autograd import full_precision, known_signature, plain_values
 from myosotis.linalg.ops import batched_together, lazy_conjugation, legacy_batched, traced
 from myosotis.linalg.plan import plan_for
 
@@ -37,6 +37,7 @@ def solve_factored(parent: Tensor, rows: Tensor, a: Tensor, d: Tensor, u: Tensor
         return x
 
 
+@known_signature
 class _SolveFactored(torch.autograd.Function):
     @staticmethod
     def forward(parent: Tensor, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> Tensor:

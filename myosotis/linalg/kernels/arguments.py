@@ -102,6 +102,7 @@ def systems_of(batch: torch.Size, full: torch.Size) -> Index:
     return np.ascontiguousarray(np.broadcast_to(numbers, full)).reshape(-1)
 
 
+@lru_cache(maxsize=1024)
 def unsigned(*values: int) -> tuple[np.uint64, ...]:
     """Indices and sizes, unsigned so that no kernel has to consider negative ones."""
     return tuple(np.uint64(value) for value in values)

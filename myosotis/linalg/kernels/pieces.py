@@ -6,6 +6,7 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -30,6 +31,7 @@ _SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together
 _TOGETHER = 1 << 18  # bytes of sums that stay in the second cache
 _BROAD = 256  # nodes of a level whose subtrees can be dealt out evenly
 _CACHED = 1 << 21  # bytes of a column of rows that stay in the caches
+_SHARES = 8  # pieces of a tree, however small
 _PIECES = 8  # that sums are taken in, where there are systems enough
 
 
@@ -39,13 +41,18 @@ def systems_or_channels(t: Tensor, least: int = GROUP) -> Pieces:
     Whole systems are dealt out if there are several, blocks of channels otherwise. There are more
     pieces than threads only if none has fewer than `least` systems.
     """
-    systems, channels = prod(t.shape[:-2]), t.shape[-1]
+    return _systems_or_channels(t.shape, t.element_size(), least, torch.get_num_threads())
+
+
+@lru_cache(maxsize=256)
+def _systems_or_channels(shape: torch.Size, item: int, least: int, threads: int) -> Pieces:
+    # `threads` is what `spans` depends on besides its arguments.
+    systems, channels, work = prod(shape[:-2]), shape[-1], prod(shape)
     by_system = systems > 1
     if by_system:
-        cuts = spans(systems, t.numel(), least=least)
+        cuts = spans(systems, work, least=least)
     else:
-        multiple = _COLUMN // t.element_size()
-        cuts = spans(channels, t.numel(), multiple=multiple, least=channels)
+        cuts = spans(channels, work, multiple=_COLUMN // item, least=channels)
     pieces = np.empty((len(cuts), 4), dtype=np.uint64)
     pieces[:, 2 if by_system else 0 :][:, :2] = cuts
     pieces[:, 0 if by_system else 2 :][:, :2] = (0, channels if by_system else systems)
@@ -61,9 +68,13 @@ def fixed_systems(systems: int, channels: int) -> Pieces:
 
 def by_node(x: Tensor) -> Pieces:
     """Pieces (first system, last, first node, last, 0) of x (*batch, L, h): some nodes of all."""
-    cuts = spans(x.shape[-2], x.numel(), least=_NODES)
-    everything = (0, prod(x.shape[:-2]))
-    return np.array([(*everything, *cut, 0) for cut in cuts], dtype=np.uint64)
+    return _by_node(x.shape, torch.get_num_threads())
+
+
+@lru_cache(maxsize=256)
+def _by_node(shape: torch.Size, threads: int) -> Pieces:
+    cuts = spans(shape[-2], prod(shape), least=_NODES)
+    return np.array([(0, prod(shape[:-2]), *cut, 0) for cut in cuts], dtype=np.uint64)
 
 
 def crowd(width: int) -> int:
@@ -103,7 +114,7 @@ class Subtrees(NamedTuple):
 def subtrees(tree: Tree, width: int, roots: bool) -> Subtrees | None:
     """Parts of the tree for threads to share; None if no level is broad enough to cut below it.
 
-    A piece is as large as the caches can take, with rows of `width` bytes. The roots of subtrees
+    A piece is no larger than the caches can take, with rows of `width` bytes. The roots of subtrees
     belong to their pieces if nodes gather from their children (`roots`), and to the top if nodes
     send to their parents.
     """
@@ -116,7 +127,8 @@ def subtrees(tree: Tree, width: int, roots: bool) -> Subtrees | None:
         level = tree.levels[cut]
         below.append(np.arange(level.start, level.stop + 1))
     counts = np.sum([ends - ends[0] for ends in below], axis=0)
-    shares = np.arange(0, counts[-1], max(1, _CACHED // width))
+    largest = min(_CACHED // width, counts[-1] // _SHARES)
+    shares = np.arange(0, counts[-1], max(1, largest))
     cuts = np.unique([*np.searchsorted(counts, shares), len(counts) - 1])
     segments: list[tuple[int, int]] = []
     pieces = []
