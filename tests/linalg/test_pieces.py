@@ -65,6 +65,15 @@ def test_trees_without_broad_levels_are_not_cut(tree: Tree) -> None:
     assert subtrees(tree, 64, roots=True) is None
 
 
+def test_trees_that_fit_the_caches_are_shared_too() -> None:
+    tree = Tree.quadtree(32)
+    parts = subtrees(tree, 512, roots=True)
+    assert parts is not None
+    lengths = parts.segments[:, 1] - parts.segments[:, 0]
+    shares = [int(lengths[first:last].sum()) for first, last in parts.pieces]
+    assert max(shares) <= tree.num_nodes / 8
+
+
 @every_broad_tree
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex128], ids=str)
 def test_one_system_on_a_broad_tree(tree: Tree, dtype: torch.dtype) -> None:
