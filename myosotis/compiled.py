@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import numba
@@ -53,7 +54,8 @@ def _compiled(function: Function, inline: bool) -> Function:
     if kept is not None:
         # Numba looks at the file of the function only, and would go on with machine code that
         # contains what another file said when it was compiled.
-        kept._source_stamp = _stamp(function)
+        with suppress(OSError):  # in an archive, where files do not change one by one
+            kept._source_stamp = _stamp(function)
     return cast(Function, compiled)
 
 
