@@ -180,6 +180,14 @@ def adjoint_rule(
     needs_blocks: bool,
 ) -> tuple[Tensor | None, ...]:
     """Gradients of A, B, C and u from that of x."""
+    plain = not ops.traced(x) and plain_values(grad, x, *blocks)
+    if needs_blocks and plain and not spec.adjoint:
+        with full_precision(x.device):
+            plan = plan_for(parent)
+            products, lam = backends.adjoint(
+                spec.backend, plan, blocks, factor, grad, x, spec.diagonal
+            )
+            return *products, lam
     lam = solve(parent, blocks, factor, grad, spec._replace(adjoint=not spec.adjoint))
     if not needs_blocks:
         return None, None, None, lam

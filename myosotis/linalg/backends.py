@@ -9,7 +9,7 @@ from myosotis.linalg import reference_backend, rounds
 from myosotis.linalg.apply import Blocks
 from myosotis.linalg.plan import Plan
 
-__all__ = ["Backend", "available", "choose", "get"]
+__all__ = ["Backend", "adjoint", "available", "choose", "get"]
 
 
 class Backend(Protocol):
@@ -82,6 +82,30 @@ def get(name: str) -> Backend:
 
         return cpu
     return {"torch": rounds, "reference": reference_backend}[name]
+
+
+def adjoint(
+    name: str,
+    plan: Plan,
+    blocks: Blocks,
+    factor: list[Tensor],
+    g: Tensor,
+    x: Tensor,
+    diagonal: bool,
+) -> tuple[Blocks, Tensor]:
+    """−λ x^H where T has its blocks, summed to their shapes, and λ = T^-H g.
+
+    In one go where the backend called `name` can do that.
+    """
+    if name == "cpu" and diagonal:
+        from myosotis.linalg.kernels import diagonal as kernels
+
+        found = kernels.adjoint(plan.tree, blocks, factor, g, x)
+        if found is not None:
+            return found
+    backend = get(name)
+    lam = backend.substitute(plan, blocks, factor, g, diagonal, True)
+    return backend.gradients(plan, lam, x, blocks, diagonal), lam
 
 
 def choose(requested: str | None, A: Tensor, diagonal: bool) -> str:

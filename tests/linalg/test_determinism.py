@@ -94,6 +94,18 @@ def test_same_bits_of_gradients_of_one_system(tree: Tree) -> None:
     assert_identical(results)
 
 
+@pytest.mark.parametrize("tree", LARGE_TREES.values(), ids=LARGE_TREES.keys())
+def test_same_bits_of_gradients_of_many_systems_with_one_matrix(tree: Tree) -> None:
+    """Threads share nodes, if these are in small families, and otherwise systems."""
+    system = random_diagonal_system(tree, 32, torch.float32)
+    u = random_right_side((5, tree.num_nodes, 32), torch.float32)
+    results = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        results.append(diagonal_and_factored(tree, system, u, "cpu"))
+    assert_identical(results)
+
+
 @pytest.mark.parametrize("systems", [5, 40])
 @pytest.mark.parametrize("tree", LARGE_TREES.values(), ids=LARGE_TREES.keys())
 def test_same_bits_of_coefficients_that_nodes_share(tree: Tree, systems: int) -> None:

@@ -15,7 +15,7 @@ from myosotis import (
     tree_solve_factored,
 )
 from myosotis.compiled import kernel
-from myosotis.linalg.kernels import diagonal, threads
+from myosotis.linalg.kernels import adjoint_sweeps, diagonal, pieces, threads
 from tests.cases import (
     DTYPES,
     TREES,
@@ -144,6 +144,76 @@ def test_many_systems_with_the_same_coefficients(tree: Tree, dtype: torch.dtype)
     x = tree_solve_diag(tree, *system, u, backend="cpu")
     assert_close(x, tree_solve_diag(tree, *system, u, backend="torch"), dtype)
     assert torch.equal(x, TreeMatrix.diag(tree, *system).factorize(backend="cpu").solve(u))
+
+
+@pytest.fixture
+def cut_small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Trees of any shape and size are cut into families, if they can be at all."""
+    monkeypatch.setattr(diagonal, "_SMALL", 0)
+    for name, value in {"_NEAR": 1 << 10, "_TOP": 0, "_SHARES": 0}.items():
+        monkeypatch.setattr(pieces, name, value)
+    pieces.families.cache_clear()
+    yield
+    pieces.families.cache_clear()
+
+
+def gradients_of_many(tree: Tree, count: int, channels: int, dtype: torch.dtype) -> list[Tensor]:
+    """All gradients of systems with one matrix."""
+    a, b, c = random_diagonal_system(tree, channels, dtype)
+    u = random_right_side((count, tree.num_nodes, channels), dtype)
+    arguments = [t.clone().requires_grad_() for t in (a, b, c, u)]
+    x = tree_solve_diag(tree, *arguments, backend="cpu")
+    return list(torch.autograd.grad(x, arguments, u.flip(0)))
+
+
+@pytest.mark.usefixtures("cut_small")
+@every_dtype
+@every_tree
+@pytest.mark.parametrize("large", [1, 1 << 24], ids=["past the caches", "in the caches"])
+def test_gradients_of_many_systems_with_the_same_coefficients(
+    tree: Tree, dtype: torch.dtype, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagonal, "_LARGE", large)
+    monkeypatch.setattr(diagonal, "_CHUNK", 1 << 14)  # several go up and down before others do
+    solved = count_calls(monkeypatch)
+    sizes = ((19, 16), (21, 5))
+    for count, channels in sizes:
+        found = gradients_of_many(tree, count, channels, dtype)
+        monkeypatch.setattr(diagonal, "_MANY", 1 << 20)
+        expected = gradients_of_many(tree, count, channels, dtype)
+        monkeypatch.setattr(diagonal, "_MANY", 4)
+        assert all(map(torch.equal, found, expected))
+    widths = [channels * dtype.itemsize for _, channels in sizes]
+    assert len(solved) == sum(pieces.families(tree, width) is not None for width in widths)
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """A list that grows with each solve that sums gradients on its way down."""
+    solve, calls = adjoint_sweeps.solve, list[None]()
+
+    def counted(*arguments: object) -> None:
+        calls.append(None)
+        solve(*arguments)
+
+    monkeypatch.setattr(adjoint_sweeps, "solve", counted)
+    return calls
+
+
+@pytest.mark.usefixtures("cut_small")
+@every_dtype
+def test_gradients_of_one_coefficient_for_all_channels_of_many_systems(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solved = count_calls(monkeypatch)
+    system = random_diagonal_system(QUAD, 1, dtype)
+    u = random_right_side((9, QUAD.num_nodes, 6), dtype)
+    gradients = []
+    for backend in ("cpu", "reference"):
+        arguments = [t.clone().requires_grad_() for t in (*system, u)]
+        x = tree_solve_diag(QUAD, *arguments, backend=backend)
+        gradients.append(torch.autograd.grad(x, arguments, u.flip(0)))
+    assert_close(*gradients, dtype)
+    assert len(solved) == 1
 
 
 def test_a_zero_pivot_of_many_systems_with_the_same_coefficients_is_named() -> None:

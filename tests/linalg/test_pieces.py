@@ -10,7 +10,7 @@ from myosotis import (
     TreeMatrix,
     tree_solve_diag,
 )
-from myosotis.linalg.kernels.pieces import by_sum, fixed_systems, subtrees
+from myosotis.linalg.kernels.pieces import by_sum, families, fixed_systems, subtrees
 from tests.cases import (
     assert_close,
     binary,
@@ -63,6 +63,42 @@ def test_subtrees_hold_every_node_once_and_whole_families(
 )
 def test_trees_without_broad_levels_are_not_cut(tree: Tree) -> None:
     assert subtrees(tree, 64, roots=True) is None
+
+
+@pytest.mark.parametrize("name", [name for name in BROAD if name != "broom"])
+def test_families_are_small_and_hold_every_child_below_the_crown(name: str) -> None:
+    tree = BROAD[name]
+    parts = families(tree, 512)
+    assert parts is not None
+    piece_of = np.full(tree.num_nodes, -1)
+    for number, (first, last) in enumerate([*parts.pieces, *parts.top]):
+        for low, high in parts.segments[first:last]:
+            assert (piece_of[low:high] == -1).all()
+            piece_of[low:high] = number
+    assert (piece_of >= 0).all()
+    top = len(parts.pieces)
+    assert (piece_of[: parts.crown] < top).all()
+    below = tree.parent[: parts.crown]
+    assert np.array_equal(piece_of[below], piece_of[: parts.crown])
+    assert np.bincount(piece_of)[:top].max() <= tree.num_nodes / 8
+    assert (piece_of == top).sum() <= tree.num_nodes / 4
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        Tree.chain(2000),
+        Tree.star(2000),
+        Tree.chain(1),
+        Tree.forest([Tree.chain(1)] * 500),
+        Tree.forest([Tree.chain(1)] * 500 + [Tree.chain(900)]),
+        BROAD["broom"],
+    ],
+    ids=["chain", "star", "single node", "lone roots", "one large part", "broom"],
+)
+def test_trees_that_do_not_consist_of_small_families(tree: Tree) -> None:
+    assert families(tree, 1 << 9) is None
+    assert families(tree, 1 << 20) is None
 
 
 def test_trees_that_fit_the_caches_are_shared_too() -> None:

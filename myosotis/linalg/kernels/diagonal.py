@@ -11,6 +11,7 @@ from torch import Tensor
 
 from myosotis.linalg.apply import Blocks
 from myosotis.linalg.kernels import (
+    adjoint_sweeps,
     diagonal_sweeps,
     elimination_sweeps,
     fused_sweeps,
@@ -33,17 +34,27 @@ from myosotis.linalg.kernels.arguments import (
 )
 from myosotis.linalg.kernels.pieces import (
     GROUP,
+    Families,
     by_node,
     crowd,
+    families,
     subtrees,
     systems_or_channels,
 )
-from myosotis.linalg.kernels.threads import Pieces, run_on_threads, spans, team_for
+from myosotis.linalg.kernels.threads import (
+    Pieces,
+    Team,
+    run_on_threads,
+    spans,
+    team_for,
+    team_or_self,
+)
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
 __all__ = [
     "Sums",
+    "adjoint",
     "empty_factor",
     "factorize",
     "gradients",
@@ -56,8 +67,9 @@ __all__ = [
 Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
+_CHUNK = 1 << 23  # bytes of right-hand sides that stay in the third cache
 _SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
-_MANY = 4  # systems for each thread from which on each thread has a factor of its own
+_MANY = 4  # systems from which on it pays to arrange for what they have in common
 
 
 class Sums(NamedTuple):
@@ -248,17 +260,7 @@ def solve_sweep(
     u = in_memory(u)
     inverse, down, up = (in_memory(t) for t in tables)
     x = empty(u)
-    one = None if inverse.shape[-1] == u.shape[-1] else True
-    system = systems_of(inverse.shape[:-2], u.shape[:-2])
-    arguments = (
-        tree_arrays(tree),
-        unit_of(u.dtype),
-        addresses(inverse, down, up),
-        (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one),
-        _signs(u.dtype, signs),
-        addresses(u, x),
-        unsigned(width_of(inverse), width_of(u), u.element_size()),
-    )
+    arguments = _sweep_arguments(tree, (inverse, down, up), signs, rows, u, x)
     away = _past_caches(x)
     shared = _shared(tree, u, roots=True) if sums is None else None
     if shared is not None:
@@ -275,6 +277,24 @@ def solve_sweep(
     return x
 
 
+def _sweep_arguments(
+    tree: Tree, tables: Blocks, signs: Signs, rows: NDArray[np.uint64], u: Tensor, x: Tensor
+) -> tuple[Any, ...]:
+    """What all sweeps take, see `diagonal_sweeps.sweep`."""
+    inverse, down, _ = tables
+    one = None if inverse.shape[-1] == u.shape[-1] else True
+    system = systems_of(inverse.shape[:-2], u.shape[:-2])
+    return (
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        addresses(*tables),
+        (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one),
+        _signs(u.dtype, signs),
+        addresses(u, x),
+        unsigned(width_of(inverse), width_of(u), u.element_size()),
+    )
+
+
 def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tensor:
     """The same for one channel and one row of coefficients per node."""
     x = in_memory(u).clone()
@@ -283,6 +303,55 @@ def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tenso
     arguments = tree_arrays(tree), system, inverse, down, up, adjoint, solution
     run_on_threads(scalar_sweeps.sweep, spans(len(system), u.numel()), *arguments)
     return x
+
+
+def adjoint(
+    tree: Tree, blocks: Blocks, factor: list[Tensor], g: Tensor, x: Tensor
+) -> tuple[Blocks, Tensor] | None:
+    """Gradients of the blocks, and λ = T^-H g, from g and x (*full, L, h), in one go.
+
+    None unless many systems have one matrix, and the tree can be cut into families.
+    """
+    inverse, down, up = factor
+    parts = _families(tree, inverse, x)
+    if parts is None or onesided.is_zero(down):
+        return None
+    g, x = in_memory(g), in_memory(x)
+    tables = (in_memory(inverse), in_memory(up), in_memory(down))
+    lam, products = empty(g), [empty(t, *t.shape[:-1], x.shape[-1]) for t in blocks]
+    width, (L, E) = width_of(x), (t.shape[-2] for t in blocks[:2])
+    ends, places = addresses(lam, x), addresses(*products)
+    team, (pieces, top, segments, crown) = parts
+    adjoint_sweeps.solve(
+        team,
+        pieces,
+        by_node(x, crown),
+        *unsigned(prod(x.shape[:-2]), max(1, _CHUNK // (L * width))),
+        (
+            tree_arrays(tree)[0],
+            unit_of(x.dtype),
+            _system_and_first(blocks[0].shape[:-2], x.shape[:-2]),
+            ends,
+            places,
+            *unsigned(E, width, x.element_size(), crowd(width)),
+            False,
+        ),
+        top,
+        segments,
+        *_sweep_arguments(tree, tables, (-1, -1, -1), own_rows(tree), g, lam),
+        _past_caches(lam),
+        (ends[1], places),
+    )
+    return _summed_to(blocks, products), lam
+
+
+def _families(tree: Tree, table: Tensor, x: Tensor) -> tuple[Team, Families] | None:
+    """How to share the tree if many systems x have one table, too large to stay in the caches."""
+    few = prod(x.shape[:-2]) < _MANY or prod(table.shape[:-2]) > 1 or x.shape[-1] == 1
+    if few or table.shape[-2] * width_of(table) <= _SMALL:
+        return None
+    team, parts = team_or_self(x.numel()), families(tree, width_of(x))
+    return None if team is None or parts is None else (team, parts)
 
 
 def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks:
@@ -301,6 +370,11 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         *unsigned(E, width_of(left), left.element_size(), crowd(width_of(left))),
         prod(blocks[0].shape[:-2]) == prod(left.shape[:-2]) and _past_caches(*products),
     )
+    return _summed_to(blocks, products)
+
+
+def _summed_to(blocks: Blocks, products: list[Tensor]) -> Blocks:
+    """Sums over channels where there is one coefficient for all."""
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C
 

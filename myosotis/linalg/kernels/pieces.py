@@ -15,10 +15,12 @@ from myosotis.tree import Tree
 
 __all__ = [
     "GROUP",
+    "Families",
     "Subtrees",
     "by_node",
     "by_sum",
     "crowd",
+    "families",
     "fixed_systems",
     "subtrees",
     "systems_or_channels",
@@ -31,6 +33,8 @@ _SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together
 _TOGETHER = 1 << 18  # bytes of sums that stay in the second cache
 _BROAD = 256  # nodes of a level whose subtrees can be dealt out evenly
 _CACHED = 1 << 21  # bytes of a column of rows that stay in the caches
+_NEAR = 1 << 14  # bytes of rows that stay near the core together with all that goes with them
+_TOP = 4  # a tree that is cut into families has so many times the nodes that are above them
 _SHARES = 8  # pieces of a tree, however small
 _PIECES = 8  # that sums are taken in, where there are systems enough
 
@@ -66,14 +70,17 @@ def fixed_systems(systems: int, channels: int) -> Pieces:
     return np.array([(0, channels, *cut) for cut in cuts], dtype=np.uint64)
 
 
-def by_node(x: Tensor) -> Pieces:
-    """Pieces (first system, last, first node, last, 0) of x (*batch, L, h): some nodes of all."""
-    return _by_node(x.shape, torch.get_num_threads())
+def by_node(x: Tensor, first: int = 0) -> Pieces:
+    """Pieces (first system, last, first node, last, 0) of x (*batch, L, h): some nodes of all.
+
+    first: the node before which there are none.
+    """
+    return _by_node(x.shape, first, torch.get_num_threads())
 
 
 @lru_cache(maxsize=256)
-def _by_node(shape: torch.Size, threads: int) -> Pieces:
-    cuts = spans(shape[-2], prod(shape), least=_NODES)
+def _by_node(shape: torch.Size, first: int, threads: int) -> Pieces:
+    cuts = spans(shape[-2] - first, prod(shape), least=_NODES) + np.uint64(first)
     return np.array([(0, prod(shape[:-2]), *cut, 0) for cut in cuts], dtype=np.uint64)
 
 
@@ -122,13 +129,53 @@ def subtrees(tree: Tree, width: int, roots: bool) -> Subtrees | None:
     if not len(broad):
         return None
     cut = int(broad[-1])  # the highest of them; the lowest level has nothing below it
+    level = tree.levels[cut]
+    nodes = level.stop if roots else level.start
+    return _cut_below(tree, cut, roots, min(_CACHED // width, nodes // _SHARES))
+
+
+class Families(NamedTuple):
+    """A tree cut into subtrees so small that their rows stay near the core, and what is above.
+
+    Attributes:
+        pieces, top, segments: as of `Subtrees`; the roots of subtrees belong to their pieces.
+        crown: the first of the nodes that are no children of others in their piece.
+    """
+
+    pieces: Pieces
+    top: Pieces
+    segments: Pieces
+    crown: int
+
+
+@lru_cache(maxsize=64)
+def families(tree: Tree, width: int) -> Families | None:
+    """Small parts of the tree for many systems, one after the other, with rows of `width` bytes.
+
+    None if no level cuts the tree into many small parts with little above them.
+    """
+    most = max(1, _NEAR // width)
+    sizes = np.array(tree.level_sizes)
+    small = np.flatnonzero(np.cumsum(sizes) <= most * sizes)  # what hangs on a node, on average
+    for cut in small[::-1].tolist():
+        if cut == 0 or _TOP * sum(tree.level_sizes[cut + 1 :]) > tree.num_nodes:
+            break
+        parts = _cut_below(tree, cut, True, most // 2)
+        ends = np.concatenate([[0], np.cumsum(parts.segments[:, 1] - parts.segments[:, 0])])
+        nodes = ends[parts.pieces[:, 1]] - ends[parts.pieces[:, 0]]
+        if nodes.max() * _SHARES <= tree.num_nodes:
+            return Families(*parts, tree.levels[cut].start)
+    return None
+
+
+def _cut_below(tree: Tree, cut: int, roots: bool, least: int) -> Subtrees:
+    """The tree cut below a level, subtrees going together until they have so many nodes."""
     below = _ends_below(tree, cut)
     if roots:
         level = tree.levels[cut]
         below.append(np.arange(level.start, level.stop + 1))
     counts = np.sum([ends - ends[0] for ends in below], axis=0)
-    largest = min(_CACHED // width, counts[-1] // _SHARES)
-    shares = np.arange(0, counts[-1], max(1, largest))
+    shares = np.arange(0, counts[-1], max(1, least))
     cuts = np.unique([*np.searchsorted(counts, shares), len(counts) - 1])
     segments: list[tuple[int, int]] = []
     pieces = []

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["Pieces", "Team", "run_on_threads", "spans", "team_for"]
+__all__ = ["Pieces", "Team", "run_on_threads", "spans", "team_for", "team_or_self"]
 
 Pieces = NDArray[np.uint64]  # (number of pieces, numbers that describe one)
 Team = tuple[np.uint64, np.uint64, np.uint64]  # see `team`
@@ -42,6 +42,11 @@ def team_for(work: int) -> Team | None:
     """The threads that so much work is worth, if they can be told to wait for each other."""
     threads, runtime = _threads_for(work), _openmp()
     return None if threads < 2 or runtime is None else (*runtime, np.uint64(threads))
+
+
+def team_or_self(work: int) -> Team | None:
+    """The same, or the calling thread alone where one is enough."""
+    return _ALONE if _threads_for(work) < 2 else team_for(work)
 
 
 def _threads_for(work: int) -> int:
