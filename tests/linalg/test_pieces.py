@@ -10,7 +10,8 @@ from myosotis import (
     TreeMatrix,
     tree_solve_diag,
 )
-from myosotis.linalg.kernels.pieces import by_sum, families, fixed_systems, subtrees
+from myosotis.linalg.kernels import diagonal
+from myosotis.linalg.kernels.pieces import by_sum, families, fixed_systems, subtrees, sum_rows
 from tests.cases import (
     assert_close,
     binary,
@@ -65,6 +66,22 @@ def test_trees_without_broad_levels_are_not_cut(tree: Tree) -> None:
     assert subtrees(tree, 64, roots=True) is None
 
 
+@every_broad_tree
+@pytest.mark.parametrize("width", [64, 1 << 16])
+def test_sums_of_a_piece_have_rows_of_their_own(tree: Tree, width: int) -> None:
+    parts, sums = subtrees(tree, width, roots=False, apart=True), sum_rows(tree, width)
+    assert parts is not None
+    for first, last in parts.pieces:
+        nodes = [v for low, high in parts.segments[first:last] for v in range(low, high)]
+        inner = [v for v in nodes if tree.num_children[v]]
+        assert sorted(sums.row[inner]) == list(range(len(inner)))
+        assert len(inner) <= sums.most
+    low = min(low for low, _ in parts.segments[slice(*parts.top[0])])
+    assert low == sums.top
+    parents = tree.parent[: tree.num_edges]
+    assert (parents[sums.top :] >= sums.top).all()
+
+
 @pytest.mark.parametrize("name", [name for name in BROAD if name != "broom"])
 def test_families_are_small_and_hold_every_child_below_the_crown(name: str) -> None:
     tree = BROAD[name]
@@ -112,12 +129,18 @@ def test_trees_that_fit_the_caches_are_shared_too() -> None:
 
 @every_broad_tree
 @pytest.mark.parametrize("dtype", [torch.float32, torch.complex128], ids=str)
-def test_one_system_on_a_broad_tree(tree: Tree, dtype: torch.dtype) -> None:
-    system = random_diagonal_system(tree, 70, dtype)
-    u = random_right_side((tree.num_nodes, 70), dtype)
+@pytest.mark.parametrize("large", [1, 1 << 30], ids=["past the caches", "in the caches"])
+@pytest.mark.parametrize("channels", [64, 70], ids=["aligned", "not aligned"])
+def test_one_system_on_a_broad_tree(
+    tree: Tree, dtype: torch.dtype, large: int, channels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagonal, "_LARGE", large)
+    system = random_diagonal_system(tree, channels, dtype)
+    u = random_right_side((tree.num_nodes, channels), dtype)
     assert u.numel() > 1 << 16  # enough for threads to share
     x = tree_solve_diag(tree, *system, u)
     assert_close(TreeMatrix.diag(tree, *system) @ x, u, dtype)
+    assert torch.equal(x, TreeMatrix.diag(tree, *system).factorize().solve(u))
 
 
 @every_broad_tree

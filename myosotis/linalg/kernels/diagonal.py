@@ -39,6 +39,7 @@ from myosotis.linalg.kernels.pieces import (
     crowd,
     families,
     subtrees,
+    sum_rows,
     systems_or_channels,
 )
 from myosotis.linalg.kernels.threads import (
@@ -194,11 +195,17 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     if not keep:
         rank, kept = inner_rank(tree), tree.num_nodes - tree.num_leaves
     system = addresses(a, b, c, u, x)
-    tail = (keep, _past_caches(x)), _address(singular)
-    shared = _shared(tree, u, roots=False)
+    flags, flag = (keep, _past_caches(x)), _address(singular)
+    shared = _shared(tree, u, roots=False, apart=keep)
     if shared is not None:
         scratch = empty(u, kept, u.shape[-1])
         rows = (*system, *unsigned(width)), (*addresses(scratch), *unsigned(width))
+        sums = None
+        if keep:
+            team, (row, most, top) = shared[0], sum_rows(tree, width)
+            own = most * int(team[2])
+            totals = empty(u, own + tree.num_nodes - top, 2, u.shape[-1])
+            sums = team, *addresses(totals), *unsigned(width), row, *unsigned(most, top, own)
         fused_sweeps.solve_by_subtrees(
             *shared,
             tree_arrays(tree),
@@ -206,7 +213,9 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
             (np.uint64(item), *rows),
             rank,
             np.uint64(tree.num_edges),
-            *tail,
+            flags,
+            sums,
+            flag,
         )
     else:
         pieces = systems_or_channels(u)
@@ -221,15 +230,16 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
             unsigned(width, item),
             rank,
             (*addresses(scratch), *unsigned(scratch.stride(0) * item)),
-            *tail,
+            flags,
+            flag,
         )
     return None if singular[0] else x
 
 
-def _shared(tree: Tree, t: Tensor, roots: bool) -> tuple[Any, ...] | None:
+def _shared(tree: Tree, t: Tensor, roots: bool, apart: bool = False) -> tuple[Any, ...] | None:
     """(Team, pieces, top, segments) if the one system of t (*batch, L, h) is worth sharing."""
     team = team_for(t.numel()) if prod(t.shape[:-2]) == 1 else None
-    parts = None if team is None else subtrees(tree, width_of(t), roots)
+    parts = None if team is None else subtrees(tree, width_of(t), roots, apart)
     return None if parts is None else (team, *parts)
 
 

@@ -10,9 +10,11 @@ it again.
             down_v = −b_v / â_v           up_v = −c_v / â_v           û_v = ũ_v / â_v
     down    x_v = û_v + down_v x_p
 
-These are the operations of `diagonal_sweeps`, in an order that leaves the same bits. The second
-sum, and then û, is kept in the place of x, and the first, and then down, in memory of the kernel's
-own, in which every node that leaves something behind has a row.
+These are the operations of `diagonal_sweeps`, in an order that leaves the same bits. û is kept in
+the place of x, and down in memory of the kernel's own, in which every node that leaves something
+behind has a row. Before that the two sums are there, unless the system is too large for the caches:
+then sums have rows of their own, which are used again by one subtree after the other, so that what
+is left behind can be written past the caches without being read first.
 """
 
 from numba import uintp
@@ -30,7 +32,7 @@ from myosotis.linalg.kernels.strips import (
     store,
     subtract_product,
 )
-from myosotis.linalg.kernels.team import deal_out
+from myosotis.linalg.kernels.team import deal_out, thread_of
 
 __all__ = ["solve", "solve_by_subtrees"]
 
@@ -63,7 +65,8 @@ def solve_piece(
         here = s * L * width + offset
         b_own, c_own = b + s * b_rows * width + offset, c + s * c_rows * width + offset
         system = (a + here, b_own, c_own, u + here, x + here, width)
-        climb(levels, every, tree, unit, strips, system, kept, rank, edges, flags, singular)
+        rest = (edges, flags, None, singular)
+        climb(levels, every, tree, unit, strips, system, kept, rank, *rest)
         descend(levels, every, tree, unit, strips, system, kept, rank, edges, flags)
     fence()
 
@@ -75,8 +78,9 @@ def solve_by_subtrees(team, pieces, top, *arguments):
     So rows are read as a whole, which is what memory is fast at, and the sums of a node are still
     in the caches when it is its turn. pieces, top: of `pieces.Subtrees`. Arguments: its segments;
     tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory
-    of the kernel's own and bytes of a row there); the row of each node there; E; flags and address
-    of a byte, as for `solve`.
+    of the kernel's own and bytes of a row there); the row of each node there; E; flags as for
+    `solve`; where sums are, see `sums_of`, with the team in place of the number of a thread, or
+    None; address of a byte as for `solve`.
     """
     deal_out(team, pieces, climb_piece, arguments)
     climb_piece(top, *arguments, uintp(0))
@@ -85,14 +89,15 @@ def solve_by_subtrees(team, pieces, top, *arguments):
 
 
 @kernel
-def climb_piece(pieces, segments, tree, unit, places, rank, edges, flags, singular, i):
+def climb_piece(pieces, segments, tree, unit, places, rank, edges, flags, sums, singular, i):
     item, system, kept = places
     strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
-    climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, singular)
+    climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, sums, singular)
+    fence()
 
 
 @kernel
-def descend_piece(pieces, segments, tree, unit, places, rank, edges, flags, singular, i):
+def descend_piece(pieces, segments, tree, unit, places, rank, edges, flags, sums, singular, i):
     item, system, kept = places
     strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
     descend(segments, some, tree, unit, strips, system, kept, rank, edges, flags)
@@ -100,26 +105,46 @@ def descend_piece(pieces, segments, tree, unit, places, rank, edges, flags, sing
 
 
 @kernel
-def climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, singular):
+def climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, sums, singular):
     """Leave down and û of the nodes of some segments, and x of roots."""
     parent, first_child, num_children, _ = tree
     memory, step = kept
     x, width = system[4], system[5]
+    own = uintp(0) if sums is None else thread_of(sums[0])
     for k in range(some[0], some[1]):
         for v in range(segments[k, 0], segments[k, 1]):
-            leaf, sums = num_children[v] == uintp(0), (memory + rank[v] * step, x + v * width)
+            leaf, left = num_children[v] == uintp(0), (memory + rank[v] * step, x + v * width)
+            total = left if sums is None else sums_of(sums, own, v)
             if v < edges:
                 p = parent[v]
-                above = (memory + rank[p] * step, x + p * width, v == first_child[p])
-                arguments = (unit, v * width, leaf, system, sums, above, flags, singular)
-                over_strips(unit, strips, eliminate, arguments)
+                if sums is None:
+                    above = (memory + rank[p] * step, x + p * width)
+                else:
+                    above = sums_of(sums, own, p)
+                keep, away = flags[0] or not leaf, flags[1] and (leaf or sums is not None)
+                begins = v == first_child[p]
+                arguments = (unit, v * width, leaf, system, total, left, above, begins, keep, away)
+                over_strips(unit, strips, eliminate, (*arguments, singular))
             else:
-                over_strips(unit, strips, finish, (unit, v * width, leaf, system, sums, singular))
+                arguments = (unit, v * width, leaf, system, total, left, singular)
+                over_strips(unit, strips, finish, arguments)
 
 
 @inlined
-def eliminate(like, at, unit, here, leaf, system, sums, above, flags, singular):
-    """What a node adds to the sums of its parent, in the strip `at`; above: these, to be begun?"""
+def sums_of(sums, own, v):
+    """Addresses of the two sums of a node: in rows of the thread `own` or, above pieces, of all.
+
+    sums: (team; address; bytes of a row; the row of each inner node of a piece; rows for each
+    thread; the first node that is above all pieces; the row of that one).
+    """
+    _, address, width, row, rows, top, top_row = sums
+    place = row[v] + own * rows if v < top else v - top + top_row
+    return address + uintp(2) * place * width, address + (uintp(2) * place + uintp(1)) * width
+
+
+@inlined
+def eliminate(like, at, unit, here, leaf, system, sums, left, above, begins, keep, away, singular):
+    """What a node adds to the sums of its parent, in the strip `at`; begins: are these new?"""
     pivot, side = collected(like, at, here, leaf, system, sums)
     if has_zero(pivot):
         raise_flag(singular)
@@ -127,11 +152,10 @@ def eliminate(like, at, unit, here, leaf, system, sums, above, flags, singular):
     coupling = load(like, system[2] + here + at)
     down = subtract_product(None, load(like, system[1] + here + at), inverse, one)
     up = subtract_product(None, coupling, inverse, one)
-    keep, away = flags
-    if keep or not leaf:
-        put(down, sums[0] + at, away and leaf)
-        put(add_product(None, inverse, side, one), sums[1] + at, away and leaf)
-    pivots, sides, begins = above[0] + at, above[1] + at, above[2]
+    if keep:
+        put(down, left[0] + at, away)
+        put(add_product(None, inverse, side, one), left[1] + at, away)
+    pivots, sides = above[0] + at, above[1] + at
     so_far = like if begins else load(like, pivots)  # like: zeros
     store(add_product(so_far, coupling, down, one), pivots)
     so_far = like if begins else load(like, sides)
@@ -139,12 +163,12 @@ def eliminate(like, at, unit, here, leaf, system, sums, above, flags, singular):
 
 
 @inlined
-def finish(like, at, unit, here, leaf, system, sums, singular):
+def finish(like, at, unit, here, leaf, system, sums, left, singular):
     """x of a root, in the strip `at`."""
     pivot, side = collected(like, at, here, leaf, system, sums)
     if has_zero(pivot):
         raise_flag(singular)
-    store(add_product(None, reciprocal(pivot), side, unit.real), sums[1] + at)
+    store(add_product(None, reciprocal(pivot), side, unit.real), left[1] + at)
 
 
 @inlined

@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["deal_out"]
+__all__ = ["deal_out", "thread_of"]
 
 _WORD, _INT = ir.IntType(64), ir.IntType(32)
 _POINTER = ir.IntType(8).as_pointer()
@@ -58,6 +58,26 @@ def deal_out(typingctx: Any, team: Any, pieces: Any, task: Any, arguments: Any) 
     return types.void(team, pieces, task, arguments), codegen
 
 
+@intrinsic
+def thread_of(typingctx: Any, team: Any) -> Any:
+    """Which thread of a team the calling one is."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, number, _ = cgutils.unpack_tuple(builder, args[0])
+        return _number(builder, number)
+
+    return types.uint64(team), codegen
+
+
+def _number(builder: Any, function: Any) -> Any:
+    """What `omp_get_thread_num` at this address says, or 0 if there is no such function."""
+    own = cgutils.alloca_once_value(builder, _WORD(0))
+    with cgutils.if_likely(builder, cgutils.is_not_null(builder, function)):
+        ask = builder.inttoptr(function, _NUMBER.as_pointer())
+        builder.store(builder.zext(builder.call(ask, []), _WORD), own)
+    return builder.load(own)
+
+
 def _zeros(builder: Any, count: Any) -> Any:
     """So many words on the stack, all zero."""
     words = builder.alloca(_WORD, size=count)
@@ -76,12 +96,9 @@ def _team_body(context: Any, module: Any, state_type: Any, task: Any, signature:
     builder = ir.IRBuilder(body.append_basic_block())
     state = builder.load(builder.bitcast(body.args[0], state_type))
     turns, number, threads, count, *arguments = cgutils.unpack_tuple(builder, state)
-    own = cgutils.alloca_once_value(builder, _WORD(0))
-    with cgutils.if_likely(builder, cgutils.is_not_null(builder, number)):
-        ask = builder.inttoptr(number, _NUMBER.as_pointer())
-        builder.store(builder.zext(builder.call(ask, []), _WORD), own)
+    own = _number(builder, number)
     with cgutils.for_range(builder, threads, intp=_WORD) as loop:
-        owner = builder.urem(builder.add(builder.load(own), loop.index), threads)
+        owner = builder.urem(builder.add(own, loop.index), threads)
         low = builder.udiv(builder.mul(owner, count), threads)
         high = builder.udiv(builder.mul(builder.add(owner, _WORD(1)), count), threads)
         turn = builder.gep(turns, [builder.mul(owner, _WORD(_APART))])
