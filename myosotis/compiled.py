@@ -47,7 +47,8 @@ def inlined(function: Function) -> Function:
 def _compiled(function: Function, inline: bool) -> Function:
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline}
     try:
-        compiled = numba.njit(cache=True, **settings)(function)
+        # What is inlined is kept with the kernels that it is a part of.
+        compiled = numba.njit(cache=not inline, **settings)(function)
     except RuntimeError:  # numba found no place for its cache
         compiled = numba.njit(**settings)(function)
     kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)

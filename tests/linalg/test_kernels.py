@@ -174,9 +174,10 @@ def test_gradients_of_many_systems_with_the_same_coefficients(
     tree: Tree, dtype: torch.dtype, large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diagonal, "_LARGE", large)
-    monkeypatch.setattr(diagonal, "_CHUNK", 1 << 14)  # several go up and down before others do
-    solved = count_calls(monkeypatch)
     sizes = ((19, 16), (21, 5))
+    eight = 8 * tree.num_nodes * 16 * dtype.itemsize
+    monkeypatch.setattr(diagonal, "_CHUNK", eight)  # go up and down before others do
+    solved = count_calls(monkeypatch)
     for count, channels in sizes:
         found = gradients_of_many(tree, count, channels, dtype)
         monkeypatch.setattr(diagonal, "_MANY", 1 << 20)

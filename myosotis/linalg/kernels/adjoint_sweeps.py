@@ -27,7 +27,7 @@ from myosotis.linalg.kernels.strips import (
 )
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["solve"]
+__all__ = ["TURNS", "solve"]
 
 TURNS = 8  # systems that take turns at a family: their rows stay in the first cache
 
@@ -38,9 +38,10 @@ def solve(team, pieces, crown, count, together, above, *arguments):
 
     pieces: of `pieces.Families`. crown: as for `gradient_sweeps.outer`, the nodes that are in no
     piece as children. count: of systems. together: how many of these go up and down before the next
-    do. above: arguments of `gradient_sweeps.outer`. Arguments: `top` and `segments` of
-    `pieces.Families`; then as for `diagonal_sweeps.sweep` up to the sizes, systems all having the
-    same matrix; away; products: (address of x, addresses of the gradients).
+    do, so that they are still in the third cache on the way down. above: arguments of
+    `gradient_sweeps.outer`. Arguments: `top` and `segments` of `pieces.Families`; then as for
+    `diagonal_sweeps.sweep` up to the sizes, systems all having the same matrix; away; products:
+    (address of x, addresses of the gradients).
     """
     for g in range(uintp(0), count, together):
         systems = (g, min(g + together, count))

@@ -68,7 +68,7 @@ __all__ = [
 Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
-_CHUNK = 1 << 23  # bytes of right-hand sides that stay in the third cache
+_CHUNK = 3 << 22  # bytes of right-hand sides that stay in the third cache
 _SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
 _MANY = 4  # systems from which on it pays to arrange for what they have in common
 
@@ -320,30 +320,32 @@ def adjoint(
 ) -> tuple[Blocks, Tensor] | None:
     """Gradients of the blocks, and λ = T^-H g, from g and x (*full, L, h), in one go.
 
-    None unless many systems have one matrix, and the tree can be cut into families.
+    None unless many systems have one matrix, some of them stay in the third cache together, and the
+    tree can be cut into families.
     """
     inverse, down, up = factor
-    parts = _families(tree, inverse, x)
+    (L, H), width = x.shape[-2:], width_of(x)
+    together = _CHUNK // (L * width)
+    parts = _families(tree, inverse, x) if together >= adjoint_sweeps.TURNS else None
     if parts is None or onesided.is_zero(down):
         return None
     g, x = in_memory(g), in_memory(x)
     tables = (in_memory(inverse), in_memory(up), in_memory(down))
-    lam, products = empty(g), [empty(t, *t.shape[:-1], x.shape[-1]) for t in blocks]
-    width, (L, E) = width_of(x), (t.shape[-2] for t in blocks[:2])
+    lam, products = empty(g), [empty(t, *t.shape[:-1], H) for t in blocks]
     ends, places = addresses(lam, x), addresses(*products)
     team, (pieces, top, segments, crown) = parts
     adjoint_sweeps.solve(
         team,
         pieces,
         by_node(x, crown),
-        *unsigned(prod(x.shape[:-2]), max(1, _CHUNK // (L * width))),
+        *unsigned(prod(x.shape[:-2]), together - together % adjoint_sweeps.TURNS),
         (
             tree_arrays(tree)[0],
             unit_of(x.dtype),
             _system_and_first(blocks[0].shape[:-2], x.shape[:-2]),
             ends,
             places,
-            *unsigned(E, width, x.element_size(), crowd(width)),
+            *unsigned(tree.num_edges, width, x.element_size(), crowd(width)),
             False,
         ),
         top,

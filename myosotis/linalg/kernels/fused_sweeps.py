@@ -79,8 +79,7 @@ def solve_by_subtrees(team, pieces, top, *arguments):
     in the caches when it is its turn. pieces, top: of `pieces.Subtrees`. Arguments: its segments;
     tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory
     of the kernel's own and bytes of a row there); the row of each node there; E; flags as for
-    `solve`; where sums are, see `sums_of`, with the team in place of the number of a thread, or
-    None; address of a byte as for `solve`.
+    `solve`; None, or where sums are, see `sums_of`; address of a byte as for `solve`.
     """
     deal_out(team, pieces, climb_piece, arguments)
     climb_piece(top, *arguments, uintp(0))
