@@ -45,29 +45,15 @@ def solve(team, pieces, crown, count, together, above, *arguments):
     """
     for g in range(uintp(0), count, together):
         systems = (g, min(g + together, count))
-        deal_out(team, pieces, climb_piece, (systems, *arguments))
-        deal_out(team, crown, cross_top, (uintp(crown.shape[0]), systems, *arguments))
-        deal_out(team, pieces, descend_piece, (systems, *arguments))
+        deal_out(team, pieces, climb_piece, (systems, arguments))
+        deal_out(team, crown, cross_top, (uintp(crown.shape[0]), systems, arguments))
+        deal_out(team, pieces, descend_piece, (systems, arguments))
     deal_out(team, crown, outer_piece, above)
 
 
 @kernel
-def climb_piece(
-    pieces,
-    systems,
-    top,
-    segments,
-    tree,
-    unit,
-    tables,
-    sharing,
-    signs,
-    ends,
-    sizes_in_bytes,
-    away,
-    products,
-    i,
-):
+def climb_piece(pieces, systems, arguments, i):
+    _, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, _, _ = arguments
     sizes, some = whole_rows(sharing, sizes_in_bytes), (pieces[i, 0], pieces[i, 1])
     for g in range(systems[0], systems[1], uintp(TURNS)):
         turns = (g, min(g + uintp(TURNS), systems[1]))
@@ -75,24 +61,9 @@ def climb_piece(
 
 
 @kernel
-def cross_top(
-    shares,
-    parts,
-    systems,
-    top,
-    segments,
-    tree,
-    unit,
-    tables,
-    sharing,
-    signs,
-    ends,
-    sizes_in_bytes,
-    away,
-    products,
-    i,
-):
+def cross_top(shares, parts, systems, arguments, i):
     """Take the i-th of so many parts of the systems through what is above all pieces."""
+    top, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, _ = arguments
     sizes, some = whole_rows(sharing, sizes_in_bytes), (top[0, 0], top[0, 1])
     first, count = systems[0], systems[1] - systems[0]
     for b in range(first + count * i // parts, first + count * (i + uintp(1)) // parts):
@@ -105,23 +76,11 @@ def cross_top(
 
 
 @kernel
-def descend_piece(
-    pieces,
-    systems,
-    top,
-    segments,
-    tree,
-    unit,
-    tables,
-    sharing,
-    signs,
-    ends,
-    sizes_in_bytes,
-    away,
-    products,
-    i,
-):
+def descend_piece(pieces, systems, arguments, i):
     """Leave λ of the children in a piece, and what the systems add to their gradients."""
+    _, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, products = (
+        arguments
+    )
     _, first_child, num_children, _ = tree
     inverse, down, _ = tables
     step, width, item, size, across = whole_rows(sharing, sizes_in_bytes)
