@@ -98,9 +98,9 @@ def adjoint(
     In one go where the backend called `name` can do that.
     """
     if name == "cpu" and diagonal:
-        from myosotis.linalg.kernels import diagonal as kernels
+        from myosotis.linalg.kernels import adjoint as kernel
 
-        found = kernels.adjoint(plan.tree, blocks, factor, g, x)
+        found = kernel.solve(plan.tree, blocks, factor, g, x)
         if found is not None:
             return found
     backend = get(name)

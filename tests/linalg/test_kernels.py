@@ -15,7 +15,7 @@ from myosotis import (
     tree_solve_factored,
 )
 from myosotis.compiled import kernel
-from myosotis.linalg.kernels import adjoint_sweeps, diagonal, pieces, threads
+from myosotis.linalg.kernels import adjoint, adjoint_sweeps, diagonal, pieces, threads
 from tests.cases import (
     DTYPES,
     TREES,
@@ -149,7 +149,7 @@ def test_many_systems_with_the_same_coefficients(tree: Tree, dtype: torch.dtype)
 @pytest.fixture
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Trees of any shape and size are cut into families, if they can be at all."""
-    monkeypatch.setattr(diagonal, "_SMALL", 0)
+    monkeypatch.setattr(diagonal, "SMALL", 0)
     for name, value in {"_NEAR": 1 << 10, "_TOP": 0, "_SHARES": 0}.items():
         monkeypatch.setattr(pieces, name, value)
     pieces.families.cache_clear()
@@ -176,13 +176,13 @@ def test_gradients_of_many_systems_with_the_same_coefficients(
     monkeypatch.setattr(diagonal, "_LARGE", large)
     sizes = ((19, 16), (21, 5))
     eight = 8 * tree.num_nodes * 16 * dtype.itemsize
-    monkeypatch.setattr(diagonal, "_CHUNK", eight)  # go up and down before others do
+    monkeypatch.setattr(adjoint, "_CHUNK", eight)  # go up and down before others do
     solved = count_calls(monkeypatch)
     for count, channels in sizes:
         found = gradients_of_many(tree, count, channels, dtype)
-        monkeypatch.setattr(diagonal, "_MANY", 1 << 20)
+        monkeypatch.setattr(diagonal, "MANY", 1 << 20)
         expected = gradients_of_many(tree, count, channels, dtype)
-        monkeypatch.setattr(diagonal, "_MANY", 4)
+        monkeypatch.setattr(diagonal, "MANY", 4)
         assert all(map(torch.equal, found, expected))
     widths = [channels * dtype.itemsize for _, channels in sizes]
     assert len(solved) == sum(pieces.families(tree, width) is not None for width in widths)

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from myosotis.linalg.apply import Blocks
 from myosotis.linalg.kernels import (
-    adjoint_sweeps,
     diagonal_sweeps,
     elimination_sweeps,
     fused_sweeps,
@@ -34,43 +33,38 @@ from myosotis.linalg.kernels.arguments import (
 )
 from myosotis.linalg.kernels.pieces import (
     GROUP,
-    Families,
     by_node,
     crowd,
-    families,
     subtrees,
     sum_rows,
     systems_or_channels,
 )
-from myosotis.linalg.kernels.threads import (
-    Pieces,
-    Team,
-    run_on_threads,
-    spans,
-    team_for,
-    team_or_self,
-)
+from myosotis.linalg.kernels.threads import Pieces, run_on_threads, spans, team_for
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
 __all__ = [
+    "MANY",
+    "SMALL",
     "Sums",
-    "adjoint",
     "empty_factor",
     "factorize",
     "gradients",
+    "past_caches",
     "slogdet",
     "solve",
     "solve_sweep",
     "substitute",
+    "summed_to",
+    "sweep_arguments",
+    "system_and_first",
 ]
 
 Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
-_CHUNK = 3 << 22  # bytes of right-hand sides that stay in the third cache
-_SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
-_MANY = 4  # systems from which on it pays to arrange for what they have in common
+SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
+MANY = 4  # systems from which on it pays to arrange for what they have in common
 
 
 class Sums(NamedTuple):
@@ -107,7 +101,7 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
     else:
         tables = addresses(a, b, c, inverse, down, up)
         sizes = unsigned(b.shape[-2], b_rows, c_rows), unsigned(width_of(a), a.element_size())
-        tail = _past_caches(inverse, up), _address(singular)
+        tail = past_caches(inverse, up), _address(singular)
         arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, *tail
         shared = _shared(tree, a, roots=True)
         if shared is not None:
@@ -147,7 +141,7 @@ def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
         matrices, systems = prod(blocks[0].shape[:-2]), prod(u.shape[:-2])
         if matrices == systems:
             x = _solve_fused(tree, blocks, u)
-        elif matrices == 1 and systems >= _MANY * torch.get_num_threads():
+        elif matrices == 1 and systems >= MANY * torch.get_num_threads():
             x = _solve_shared(tree, blocks, u)
     if x is None:
         return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
@@ -177,7 +171,7 @@ def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
         _signs(u.dtype, (1, 1, 1)),
         addresses(u, x),
         np.uint64(GROUP),
-        _past_caches(x),
+        past_caches(x),
         _address(singular),
     )
     return None if singular[0] else x
@@ -195,7 +189,7 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     if not keep:
         rank, kept = inner_rank(tree), tree.num_nodes - tree.num_leaves
     system = addresses(a, b, c, u, x)
-    flags, flag = (keep, _past_caches(x)), _address(singular)
+    flags, flag = (keep, past_caches(x)), _address(singular)
     shared = _shared(tree, u, roots=False, apart=keep)
     if shared is not None:
         scratch = empty(u, kept, u.shape[-1])
@@ -247,7 +241,7 @@ def _address(flag: NDArray[np.uint8]) -> np.uint64:
     return np.uint64(flag.ctypes.data)
 
 
-def _past_caches(*results: Tensor) -> bool:
+def past_caches(*results: Tensor) -> bool:
     """Whether rows of all of these may and should be written past the caches."""
     aligned = all(width_of(t) % 64 == 0 and t.data_ptr() % 64 == 0 for t in results)
     return aligned and results[0].numel() * results[0].element_size() >= _LARGE
@@ -270,8 +264,8 @@ def solve_sweep(
     u = in_memory(u)
     inverse, down, up = (in_memory(t) for t in tables)
     x = empty(u)
-    arguments = _sweep_arguments(tree, (inverse, down, up), signs, rows, u, x)
-    away = _past_caches(x)
+    arguments = sweep_arguments(tree, (inverse, down, up), signs, rows, u, x)
+    away = past_caches(x)
     shared = _shared(tree, u, roots=True) if sums is None else None
     if shared is not None:
         diagonal_sweeps.sweep_by_subtrees(*shared, *arguments, away)
@@ -280,14 +274,14 @@ def solve_sweep(
             diagonal_sweeps.sweep,
             systems_or_channels(u) if sums is None else sums.pieces,
             *arguments,
-            np.uint64(GROUP if inverse.shape[-2] * width_of(inverse) > _SMALL else 1),
+            np.uint64(GROUP if inverse.shape[-2] * width_of(inverse) > SMALL else 1),
             away,
             None if sums is None else sums.arguments(),
         )
     return x
 
 
-def _sweep_arguments(
+def sweep_arguments(
     tree: Tree, tables: Blocks, signs: Signs, rows: NDArray[np.uint64], u: Tensor, x: Tensor
 ) -> tuple[Any, ...]:
     """What all sweeps take, see `diagonal_sweeps.sweep`."""
@@ -315,57 +309,6 @@ def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tenso
     return x
 
 
-def adjoint(
-    tree: Tree, blocks: Blocks, factor: list[Tensor], g: Tensor, x: Tensor
-) -> tuple[Blocks, Tensor] | None:
-    """Gradients of the blocks, and λ = T^-H g, from g and x (*full, L, h), in one go.
-
-    None unless many systems have one matrix, some of them stay in the third cache together, and the
-    tree can be cut into families.
-    """
-    inverse, down, up = factor
-    (L, H), width = x.shape[-2:], width_of(x)
-    together = _CHUNK // (L * width)
-    parts = _families(tree, inverse, x) if together >= adjoint_sweeps.TURNS else None
-    if parts is None or onesided.is_zero(down):
-        return None
-    g, x = in_memory(g), in_memory(x)
-    tables = (in_memory(inverse), in_memory(up), in_memory(down))
-    lam, products = empty(g), [empty(t, *t.shape[:-1], H) for t in blocks]
-    ends, places = addresses(lam, x), addresses(*products)
-    team, (pieces, top, segments, crown) = parts
-    adjoint_sweeps.solve(
-        team,
-        pieces,
-        by_node(x, crown),
-        *unsigned(prod(x.shape[:-2]), together - together % adjoint_sweeps.TURNS),
-        (
-            tree_arrays(tree)[0],
-            unit_of(x.dtype),
-            _system_and_first(blocks[0].shape[:-2], x.shape[:-2]),
-            ends,
-            places,
-            *unsigned(tree.num_edges, width, x.element_size(), crowd(width)),
-            False,
-        ),
-        top,
-        segments,
-        *_sweep_arguments(tree, tables, (-1, -1, -1), own_rows(tree), g, lam),
-        _past_caches(lam),
-        (ends[1], places),
-    )
-    return _summed_to(blocks, products), lam
-
-
-def _families(tree: Tree, table: Tensor, x: Tensor) -> tuple[Team, Families] | None:
-    """How to share the tree if many systems x have one table, too large to stay in the caches."""
-    few = prod(x.shape[:-2]) < _MANY or prod(table.shape[:-2]) > 1 or x.shape[-1] == 1
-    if few or table.shape[-2] * width_of(table) <= _SMALL:
-        return None
-    team, parts = team_or_self(x.numel()), families(tree, width_of(x))
-    return None if team is None or parts is None else (team, parts)
-
-
 def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks:
     """−left right^H where T has its blocks, summed to their shapes."""
     left, right = in_memory(left), in_memory(right)
@@ -376,23 +319,23 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         by_node(left),
         tree_arrays(tree)[0],
         unit_of(left.dtype),
-        _system_and_first(blocks[0].shape[:-2], left.shape[:-2]),
+        system_and_first(blocks[0].shape[:-2], left.shape[:-2]),
         addresses(left, right),
         addresses(*products),
         *unsigned(E, width_of(left), left.element_size(), crowd(width_of(left))),
-        prod(blocks[0].shape[:-2]) == prod(left.shape[:-2]) and _past_caches(*products),
+        prod(blocks[0].shape[:-2]) == prod(left.shape[:-2]) and past_caches(*products),
     )
-    return _summed_to(blocks, products)
+    return summed_to(blocks, products)
 
 
-def _summed_to(blocks: Blocks, products: list[Tensor]) -> Blocks:
+def summed_to(blocks: Blocks, products: list[Tensor]) -> Blocks:
     """Sums over channels where there is one coefficient for all."""
     A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
     return A, B, C
 
 
 @lru_cache(maxsize=64)
-def _system_and_first(batch: torch.Size, full: torch.Size) -> tuple[NDArray[Any], NDArray[Any]]:
+def system_and_first(batch: torch.Size, full: torch.Size) -> tuple[NDArray[Any], NDArray[Any]]:
     """The matrix of each system, and whether it is the first that has it."""
     system = systems_of(batch, full)
     first = np.zeros(len(system), dtype=np.bool_)
