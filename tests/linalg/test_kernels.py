@@ -217,6 +217,13 @@ def test_gradients_of_one_coefficient_for_all_channels_of_many_systems(
     assert len(solved) == 1
 
 
+@pytest.mark.parametrize(("count", "channels"), [(5, 0), (0, 3)])
+def test_gradients_of_nothing(count: int, channels: int) -> None:
+    found = gradients_of_many(QUAD, count, channels, torch.float32)
+    assert [g.shape for g in found] == [*3 * [(QUAD.num_nodes, channels)], (count, 85, channels)]
+    assert not any(g.any() for g in found)
+
+
 def test_a_zero_pivot_of_many_systems_with_the_same_coefficients_is_named() -> None:
     a, b, c = random_diagonal_system(QUAD, 19, torch.float32)
     a[3, 18] = 0

@@ -311,6 +311,9 @@ def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tenso
 
 def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks:
     """−left right^H where T has its blocks, summed to their shapes."""
+    if not left.numel():  # sums begin with the first system, which there may not be
+        A, B, C = (t.new_zeros(t.shape) for t in blocks)
+        return A, B, C
     left, right = in_memory(left), in_memory(right)
     H, E = left.shape[-1], blocks[1].shape[-2]
     products = [empty(t, *t.shape[:-1], H) for t in blocks]
