@@ -19,6 +19,7 @@ from myosotis.linalg.kernels.arguments import (
     tree_arrays,
     unit_of,
     unsigned,
+    width_of,
 )
 from myosotis.linalg.kernels.threads import run_on_threads, spans
 from myosotis.linalg.kernels.vectors import LANES
@@ -98,19 +99,18 @@ def _solve_interleaved(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     """Many systems side by side; None if a pivot is zero, which is for `factorize` to report."""
     u = in_memory(u)
     x = torch.empty_like(u)
-    matrices = [_spaced(t) for t in blocks]
+    matrices = [rows_in_memory(t.flatten(-2)) for t in blocks]
     singular = np.zeros(1, dtype=np.uint8)
     run_on_threads(
         interleaved_sweeps.solve,
         spans(prod(u.shape[:-3]), u.numel() * u.shape[-2], multiple=LANES),
         tree_arrays(tree),
         unit_of(u.dtype),
-        tuple(array for array, _ in matrices),
-        unsigned(*(apart for _, apart in matrices)),
-        _flat(u),
-        _flat(x),
-        unsigned(tree.num_edges, *u.shape[-2:]),
-        singular,
+        addresses(*(t for t, _ in matrices)),
+        unsigned(*(rows * width_of(t) for t, rows in matrices)),
+        addresses(u, x),
+        unsigned(tree.num_edges, *u.shape[-2:], u.element_size()),
+        np.uint64(singular.ctypes.data),
     )
     return None if singular[0] else x
 
@@ -133,14 +133,6 @@ def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
     as_lapack.diagonal(dim1=-2, dim2=-1).reciprocal_()
     sign, logabs = DENSE.slogdet([as_lapack, swaps + 1])
     return sign.prod(-1), logabs.sum(-1)
-
-
-def _spaced(blocks: Tensor) -> tuple[NDArray[Any], int]:
-    """Blocks (*batch, n, d, d) as a flat array; elements from one matrix to the next."""
-    t, rows = rows_in_memory(blocks.flatten(-2))
-    apart = rows * t.shape[-1]
-    span = (prod(t.shape[:-2]) - 1) * apart + t.shape[-2] * t.shape[-1]
-    return t.as_strided((span,), (1,)).numpy(), apart
 
 
 def _copy(t: Tensor) -> Tensor:
