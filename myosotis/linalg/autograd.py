@@ -74,7 +74,7 @@ def solve(parent: Tensor, blocks: Blocks, factor: list[Tensor], u: Tensor, spec:
 
 def solve_once(parent: Tensor, blocks: Blocks, u: Tensor, spec: Spec) -> Tensor:
     """T⁻¹ u, where blocks may have fewer batch axes than u and nobody asks for the factor."""
-    if not any(map(ops.traced, (*blocks, u))) and plain_values(*blocks, u):
+    if not ops.traced(*blocks, u) and plain_values(*blocks, u):
         with full_precision(u.device):
             return backends.get(spec.backend).solve(plan_for(parent), blocks, u, spec.diagonal)
     factor = factorize(parent, blocks, spec)
@@ -208,12 +208,12 @@ def plain_values(*tensors: Tensor) -> bool:
 
     Then what would be a `Function` can be called directly, which costs much less.
     """
-    return not (
-        (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
-        or torch._C._are_functorch_transforms_active()
-        or forward_ad._current_level >= 0
-        or any(ops.legacy_batched(t) for t in tensors)
-    )
+    for t in tensors:
+        if t.requires_grad and torch.is_grad_enabled():
+            return False
+    if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
+        return False
+    return not ops.legacy_batched(*tensors)
 
 
 def _op_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

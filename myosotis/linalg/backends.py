@@ -1,5 +1,6 @@
 """The implementations of factor-and-substitute, and the choice between them."""
 
+from functools import lru_cache
 from typing import Protocol
 
 from torch import Tensor
@@ -75,6 +76,7 @@ def available() -> dict[str, str]:
     return dict(_DESCRIPTIONS)
 
 
+@lru_cache(maxsize=4)
 def get(name: str) -> Backend:
     """The backend called `name`; kernels are imported, and compiled, only when first asked for."""
     if name == "cpu":

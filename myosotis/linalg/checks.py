@@ -24,17 +24,8 @@ def check_tensors(tensors: Mapping[str, object], like: Tensor | None = None) -> 
     """One dtype and one device, and what is computed in: half precision becomes float32."""
     checked = []
     for name, t in tensors.items():
-        if not isinstance(t, Tensor):
-            raise ShapeError(
-                f"{name} is a {type(t).__name__}; expected a torch.Tensor, or for all of A, B, C "
-                "and u a list with one tensor per level"
-            )
-        if t.dtype not in _EXACT and t.dtype not in _HALF:
-            raise ShapeError(
-                f"{name} has dtype {t.dtype}; expected a floating or complex dtype "
-                f"(for example {name}.to(torch.float32))"
-            )
-        checked.append(t.float() if t.dtype in _HALF else t)
+        exact = isinstance(t, Tensor) and t.dtype in _EXACT
+        checked.append(t if exact else _exact(name, t))
     first = checked[0] if like is None else like
     for name, t in zip(tensors, checked, strict=True):
         if t.dtype != first.dtype:
@@ -42,6 +33,21 @@ def check_tensors(tensors: Mapping[str, object], like: Tensor | None = None) -> 
         if t.device != first.device:
             raise ShapeError(f"{name} is on {t.device}, the others on {first.device}; move one")
     return checked
+
+
+def _exact(name: str, t: object) -> Tensor:
+    """Half precision in float32; nothing else is let through."""
+    if not isinstance(t, Tensor):
+        raise ShapeError(
+            f"{name} is a {type(t).__name__}; expected a torch.Tensor, or for all of A, B, C and u "
+            "a list with one tensor per level"
+        )
+    if t.dtype not in _HALF:
+        raise ShapeError(
+            f"{name} has dtype {t.dtype}; expected a floating or complex dtype "
+            f"(for example {name}.to(torch.float32))"
+        )
+    return t.float()
 
 
 def check_values(tensors: Mapping[str, Tensor]) -> None:

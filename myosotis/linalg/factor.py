@@ -80,7 +80,8 @@ def solve_system(
     diagonal = system.diagonal or scalar
     spec = Spec(diagonal, adjoint=False, backend=backends.choose(backend, blocks[0], diagonal))
     x = solve_once(parent_tensor(system.tree), blocks, right, spec)
-    return _as_given(system, (x.unsqueeze(-2) if scalar else x).to(dtype))
+    x = x.unsqueeze(-2) if scalar else x
+    return _as_given(system, x if x.dtype == dtype else x.to(dtype))
 
 
 def _scalars_as_diagonals(system: System) -> tuple[Blocks, bool]:

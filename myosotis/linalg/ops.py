@@ -27,23 +27,25 @@ __all__ = [
 ]
 
 
-def traced(tensor: Tensor) -> bool:
-    """Whether the values of `tensor` are out of reach, so that the registered operator is due."""
-    if torch.compiler.is_compiling() or tensor.is_meta:
+def traced(*tensors: Tensor) -> bool:
+    """Whether values of `tensors` are out of reach, so that the registered operator is due."""
+    if torch.compiler.is_compiling():
         return True
-    return type(tensor) not in (Tensor, torch.nn.Parameter)  # a fake or functional tensor
+    for t in tensors:
+        if t.is_meta or type(t) not in (Tensor, torch.nn.Parameter):  # a fake or functional tensor
+            return True
+    return False
 
 
-def legacy_batched(tensor: Tensor) -> bool:
-    """Whether `tensor` is inside `autograd.grad(is_grads_batched=True)` or its like.
+def legacy_batched(*tensors: Tensor) -> bool:
+    """Whether some of `tensors` are inside `autograd.grad(is_grads_batched=True)` or its like.
 
     That older vmap knows neither the rules of Functions nor those of registered operators with
     lists, but every plain torch operation.
     """
     if torch.compiler.is_compiling():
         return False
-    batched: bool = torch._C._functorch.is_legacy_batchedtensor(tensor)
-    return batched
+    return any(map(torch._C._functorch.is_legacy_batchedtensor, tensors))
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def over_nodes(name: str, t: Tensor, tree: Tree, roots_optional: bool = False) -
 def broadcast(*shapes: torch.Size) -> torch.Size:
     """`torch.broadcast_shapes`, which is slow, where there is something to broadcast."""
     some = [shape for shape in shapes if len(shape)] or [torch.Size()]
-    if all(shape == some[0] for shape in some):
+    if some.count(some[0]) == len(some):
         return some[0]
     joint: torch.Size = torch.broadcast_shapes(*shapes)
     return joint
@@ -152,8 +152,9 @@ def _broadcast(tree: Tree, blocks: Blocks, trailing: int) -> Blocks:
         shapes = ", ".join(str(tuple(t.shape)) for t in blocks)
         raise ShapeError(f"A, B and C of shapes {shapes} do not broadcast") from None
     A, B, C = blocks
-    edges = [t.narrow(nodes, 0, tree.num_edges) for t in (B, C)]
-    A, B, C = (_expand(t, (*batch, t.shape[nodes], *block)) for t in (A, *edges))
+    E = tree.num_edges
+    B, C = (t if t.shape[nodes] == E else t.narrow(nodes, 0, E) for t in (B, C))
+    A, B, C = (_expand(t, (*batch, t.shape[nodes], *block)) for t in (A, B, C))
     return A, B, C
 
 

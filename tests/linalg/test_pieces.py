@@ -11,7 +11,8 @@ from myosotis import (
     tree_solve_diag,
 )
 from myosotis.linalg.kernels import diagonal
-from myosotis.linalg.kernels.pieces import by_sum, families, fixed_systems, subtrees, sum_rows
+from myosotis.linalg.kernels.pieces import by_sum, families, fixed_systems, subtrees
+from myosotis.linalg.kernels.sum_rows import sum_rows
 from tests.cases import (
     assert_close,
     binary,
@@ -68,18 +69,26 @@ def test_trees_without_broad_levels_are_not_cut(tree: Tree) -> None:
 
 @every_broad_tree
 @pytest.mark.parametrize("width", [64, 1 << 16])
-def test_sums_of_a_piece_have_rows_of_their_own(tree: Tree, width: int) -> None:
+def test_no_sums_lie_where_others_are_still_needed(tree: Tree, width: int) -> None:
     parts, sums = subtrees(tree, width, roots=False, apart=True), sum_rows(tree, width)
     assert parts is not None
-    for first, last in parts.pieces:
-        nodes = [v for low, high in parts.segments[first:last] for v in range(low, high)]
-        inner = [v for v in nodes if tree.num_children[v]]
-        assert sorted(sums.row[inner]) == list(range(len(inner)))
-        assert len(inner) <= sums.most
-    low = min(low for low, _ in parts.segments[slice(*parts.top[0])])
-    assert low == sums.top
-    parents = tree.parent[: tree.num_edges]
-    assert (parents[sums.top :] >= sums.top).all()
+    inner = tree.num_children > 0
+    holder: dict[int, int] = {}  # by row of those that all threads have
+    for number, (first, last) in enumerate([*parts.pieces, *parts.top]):
+        above, rows = number == len(parts.pieces), dict[int, int]()
+        for v in (v for low, high in parts.segments[first:last] for v in range(low, high)):
+            assert (v >= sums.top) == above
+            if inner[v]:  # its sums are whole, and it is done with them
+                assert (holder if above else rows).pop(int(sums.row[v])) == v
+            p = int(tree.parent[v])
+            if p >= 0:
+                held = holder if p >= sums.top else rows
+                row = int(sums.row[p])
+                assert held.setdefault(row, p) == p
+                assert row < (sums.common if p >= sums.top else sums.own)
+        assert not rows
+    assert not holder
+    assert sums.own <= max(1, tree.num_nodes / 4)
 
 
 @pytest.mark.parametrize("name", [name for name in BROAD if name != "broom"])

@@ -34,6 +34,8 @@ _LARGE = 1 << 20  # bytes from which on the C library may give memory back as so
 
 def in_memory(t: Tensor) -> Tensor:
     """The tensor as a kernel may read it: contiguous, and no conjugation or sign left to apply."""
+    if t.is_contiguous() and not t.is_conj() and not t.is_neg():
+        return t
     return t.resolve_conj().resolve_neg().contiguous()
 
 
@@ -42,7 +44,8 @@ def rows_in_memory(t: Tensor) -> tuple[Tensor, int]:
 
     All rows lie side by side, but the last ones of each matrix may have been left out.
     """
-    t = t.resolve_conj().resolve_neg()
+    if t.is_conj() or t.is_neg():
+        t = t.resolve_conj().resolve_neg()
     if t.is_contiguous():
         return t, t.shape[-2]
     apart, rest = divmod(t.stride(-3), t.shape[-1]) if t.ndim > 2 else (0, 0)

@@ -36,9 +36,9 @@ from myosotis.linalg.kernels.pieces import (
     by_node,
     crowd,
     subtrees,
-    sum_rows,
     systems_or_channels,
 )
+from myosotis.linalg.kernels.sum_rows import sum_rows
 from myosotis.linalg.kernels.threads import Pieces, run_on_threads, spans, team_for
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
@@ -64,6 +64,7 @@ Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
+_PART = 1 << 10  # bytes of the rows of few nodes that are worth a thread of their own
 MANY = 4  # systems from which on it pays to arrange for what they have in common
 
 
@@ -196,12 +197,17 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
         rows = (*system, *unsigned(width)), (*addresses(scratch), *unsigned(width))
         sums = None
         if keep:
-            team, (row, most, top) = shared[0], sum_rows(tree, width)
-            own = most * int(team[2])
-            totals = empty(u, own + tree.num_nodes - top, 2, u.shape[-1])
-            sums = team, *addresses(totals), *unsigned(width), row, *unsigned(most, top, own)
+            team, (row, own, common, top) = shared[0], sum_rows(tree, width)
+            of_all = own * int(team[2])
+            totals = empty(u, of_all + common, 2, u.shape[-1])
+            sums = team, *addresses(totals), *unsigned(width), row, *unsigned(own, of_all, top)
+        team, parts, above, segments = shared
         fused_sweeps.solve_by_subtrees(
-            *shared,
+            team,
+            parts,
+            above,
+            spans(width, u.numel(), multiple=_PART),
+            segments,
             tree_arrays(tree),
             unit_of(u.dtype),
             (np.uint64(item), *rows),

@@ -72,35 +72,76 @@ def solve_piece(
 
 
 @kernel
-def solve_by_subtrees(team, pieces, top, *arguments):
+def solve_by_subtrees(team, pieces, top, columns, *arguments):
     """Solve one system, the lower parts of its tree being dealt out to the team.
 
     So rows are read as a whole, which is what memory is fast at, and the sums of a node are still
-    in the caches when it is its turn. pieces, top: of `pieces.Subtrees`. Arguments: its segments;
-    tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory
-    of the kernel's own and bytes of a row there); the row of each node there; E; flags as for
-    `solve`; None, or where sums are, see `sums_of`; address of a byte as for `solve`.
+    in the caches when it is its turn. Of the nodes above, each thread has some `columns` (first
+    byte of a row, last). pieces, top: of `pieces.Subtrees`. Arguments: its segments; tree; unit;
+    (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory of the
+    kernel's own and bytes of a row there); the row of each node there; E; flags as for `solve`;
+    None, or where sums are, see `sums_of`; address of a byte as for `solve`.
     """
-    deal_out(team, pieces, climb_piece, arguments)
-    climb_piece(top, *arguments, uintp(0))
-    descend_piece(top, *arguments, uintp(0))
-    deal_out(team, pieces, descend_piece, arguments)
+    deal_out(team, pieces, climb_piece, (arguments,))
+    deal_out(team, columns, climb_top, (top, arguments))
+    deal_out(team, columns, descend_top, (top, arguments))
+    deal_out(team, pieces, descend_piece, (arguments,))
 
 
 @kernel
-def climb_piece(pieces, segments, tree, unit, places, rank, edges, flags, sums, singular, i):
-    item, system, kept = places
-    strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
-    climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, sums, singular)
+def climb_piece(pieces, arguments, i):
+    width = arguments[3][1][5]
+    climb_part((pieces[i, 0], pieces[i, 1]), (uintp(0), width), *arguments)
+
+
+@kernel
+def climb_top(columns, top, arguments, i):
+    climb_part((top[0, 0], top[0, 1]), (columns[i, 0], columns[i, 1]), *arguments)
+
+
+@kernel
+def descend_top(columns, top, arguments, i):
+    descend_part((top[0, 0], top[0, 1]), (columns[i, 0], columns[i, 1]), *arguments)
+
+
+@kernel
+def descend_piece(pieces, arguments, i):
+    width = arguments[3][1][5]
+    descend_part((pieces[i, 0], pieces[i, 1]), (uintp(0), width), *arguments)
+
+
+@inlined
+def climb_part(some, ends, segments, tree, unit, places, rank, edges, flags, sums, singular):
+    strips, system, kept = between(ends, places)
+    where = (segments, some, tree, unit, strips, system, kept, rank, edges, flags)
+    if sums is None:
+        climb(*where, None, singular)
+    else:
+        climb(*where, from_byte(ends[0], sums), singular)
     fence()
 
 
-@kernel
-def descend_piece(pieces, segments, tree, unit, places, rank, edges, flags, sums, singular, i):
-    item, system, kept = places
-    strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
+@inlined
+def descend_part(some, ends, segments, tree, unit, places, rank, edges, flags, sums, singular):
+    strips, system, kept = between(ends, places)
     descend(segments, some, tree, unit, strips, system, kept, rank, edges, flags)
     fence()
+
+
+@inlined
+def between(ends, places):
+    """How the bytes of a row between two ends are cut, and addresses of what begins there."""
+    item, (a, b, c, u, x, width), (memory, step) = places
+    low, high = ends
+    system = (a + low, b + low, c + low, u + low, x + low, width)
+    return cuts(high - low, item), system, (memory + low, step)
+
+
+@inlined
+def from_byte(low, sums):
+    """`sums` without the first bytes of each row."""
+    team, address, width, row, of_one, of_all, top = sums
+    return team, address + low, width, row, of_one, of_all, top
 
 
 @kernel
@@ -133,11 +174,11 @@ def climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, 
 def sums_of(sums, own, v):
     """Addresses of the two sums of a node: in rows of the thread `own` or, above pieces, of all.
 
-    sums: (team; address; bytes of a row; the row of each inner node of a piece; rows for each
-    thread; the first node that is above all pieces; the row of that one).
+    sums: (team; address; bytes of a row; the row of each inner node; rows of a thread; rows of
+    all threads; the first node above all pieces). See `sum_rows.SumRows`.
     """
-    _, address, width, row, rows, top, top_row = sums
-    place = row[v] + own * rows if v < top else v - top + top_row
+    _, address, width, row, of_one, of_all, top = sums
+    place = row[v] + (own * of_one if v < top else of_all)
     return address + uintp(2) * place * width, address + (uintp(2) * place + uintp(1)) * width
 
 

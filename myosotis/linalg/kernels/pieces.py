@@ -17,14 +17,12 @@ __all__ = [
     "GROUP",
     "Families",
     "Subtrees",
-    "SumRows",
     "by_node",
     "by_sum",
     "crowd",
     "families",
     "fixed_systems",
     "subtrees",
-    "sum_rows",
     "systems_or_channels",
 ]
 
@@ -125,7 +123,7 @@ def subtrees(tree: Tree, width: int, roots: bool, apart: bool = False) -> Subtre
 
     A piece is no larger than the caches can take, with rows of `width` bytes. The roots of subtrees
     belong to their pieces if nodes gather from their children (`roots`), and to the top if nodes
-    send to their parents. Pieces are smaller if sums have rows of their own (`apart`, `sum_rows`),
+    send to their parents. Pieces are smaller if sums have rows of their own (`apart`, `SumRows`),
     which are then in the caches next to the core.
     """
     sizes = np.array(tree.level_sizes[1:])
@@ -138,34 +136,6 @@ def subtrees(tree: Tree, width: int, roots: bool, apart: bool = False) -> Subtre
     nodes = level.stop if roots else level.start
     cached = _NEARER if apart else _CACHED
     return _cut_below(tree, cut, roots, min(cached // width, nodes // _SHARES))
-
-
-class SumRows(NamedTuple):
-    """Rows for the sums of nodes over their children, while one piece goes up after the other.
-
-    Attributes:
-        row: that of each inner node among those of its piece.
-        most: how many the piece has that needs most.
-        top: the first node that is in no piece.
-    """
-
-    row: NDArray[np.uint64]
-    most: int
-    top: int
-
-
-@lru_cache(maxsize=64)
-def sum_rows(tree: Tree, width: int) -> SumRows:
-    """Rows for the pieces of `subtrees` with sums apart."""
-    parts = subtrees(tree, width, roots=False, apart=True)
-    assert parts is not None, "asked for trees that are cut"
-    row, most = np.zeros(tree.num_nodes, dtype=np.uint64), 0
-    for first, last in parts.pieces.tolist():
-        nodes = np.concatenate([np.arange(*ends) for ends in parts.segments[first:last].tolist()])
-        inner = tree.num_children[nodes] > 0
-        row[nodes] = np.cumsum(inner) - inner
-        most = max(most, int(inner.sum()))
-    return SumRows(row, most, int(parts.segments[parts.top[0, 0], 0]))
 
 
 class Families(NamedTuple):
