@@ -4,10 +4,18 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from myosotis.linalg.algebra import algebra_of
 
-__all__ = ["Blocks", "block_gradients", "multiply", "with_axes_of"]
+__all__ = [
+    "Blocks",
+    "block_gradients",
+    "multiply",
+    "with_axes_of",
+    "with_roots",
+    "without_roots",
+]
 
 Blocks = tuple[Tensor, Tensor, Tensor]  # A (*batch, L, block), B and C (*batch, E, block)
 
@@ -16,6 +24,25 @@ def with_axes_of(u: Tensor, A: Tensor, tensors: Iterable[Tensor]) -> Iterable[Te
     """`tensors`, batched like A, with axes of size 1 in front for those that only u has."""
     extra = (1,) * (u.ndim - A.ndim)
     return (t.reshape(extra + t.shape) for t in tensors) if extra else tensors
+
+
+def without_roots(blocks: Blocks, num_edges: int, diagonal: bool) -> Blocks:
+    """The blocks without the rows of roots, which users may have given B and C."""
+    nodes = -1 - algebra_of(diagonal).trailing
+    A, B, C = blocks
+    B, C = (t if t.shape[nodes] == num_edges else t.narrow(nodes, 0, num_edges) for t in (B, C))
+    return A, B, C
+
+
+def with_roots(gradients: Blocks, blocks: Blocks, diagonal: bool) -> Blocks:
+    """Gradients with a row of zeros for each root that has one in B or C."""
+    trailing = algebra_of(diagonal).trailing
+    nodes = -1 - trailing
+    rows = (
+        (t, block.shape[nodes] - t.shape[nodes]) for t, block in zip(gradients, blocks, strict=True)
+    )
+    A, B, C = (pad(t, (0, 0) * trailing + (0, n)) if n else t for t, n in rows)
+    return A, B, C
 
 
 def multiply(parent: Tensor, blocks: Blocks, x: Tensor, diagonal: bool, adjoint: bool) -> Tensor:

@@ -20,7 +20,14 @@ from torch.autograd import forward_ad
 from torch.autograd.function import FunctionCtx
 
 from myosotis.linalg import backends, ops
-from myosotis.linalg.apply import Blocks, block_gradients, multiply, with_axes_of
+from myosotis.linalg.apply import (
+    Blocks,
+    block_gradients,
+    multiply,
+    with_axes_of,
+    with_roots,
+    without_roots,
+)
 from myosotis.linalg.plan import plan_for
 
 __all__ = [
@@ -31,6 +38,7 @@ __all__ = [
     "plain_values",
     "solve",
     "solve_once",
+    "transformed",
 ]
 
 
@@ -72,14 +80,24 @@ def solve(parent: Tensor, blocks: Blocks, factor: list[Tensor], u: Tensor, spec:
         return x
 
 
-def solve_once(parent: Tensor, blocks: Blocks, u: Tensor, spec: Spec) -> Tensor:
-    """T⁻¹ u, where blocks may have fewer batch axes than u and nobody asks for the factor."""
-    if not ops.traced(*blocks, u) and plain_values(*blocks, u):
+def solve_once(parent: Tensor, blocks: Blocks, u: Tensor, spec: Spec, num_edges: int) -> Tensor:
+    """T⁻¹ u, where nobody asks for the factor.
+
+    The blocks may have fewer batch axes than u, and diagonal B and C rows for roots. Who can leave
+    them so is spared operations on every tensor, and the same again on every gradient.
+    """
+    traced = ops.traced(*blocks, u)
+    as_given = spec.backend == "cpu" and spec.diagonal and not (traced or transformed(*blocks, u))
+    if not as_given:
+        blocks = without_roots(blocks, num_edges, spec.diagonal)
+    if not traced and plain_values(*blocks, u):
         with full_precision(u.device):
             return backends.get(spec.backend).solve(plan_for(parent), blocks, u, spec.diagonal)
     factor = factorize(parent, blocks, spec)
-    A, B, C, *factor = with_axes_of(u, blocks[0], (*blocks, *factor))
-    return solve(parent, (A, B, C), factor, u, spec)
+    if not as_given:
+        A, B, C, *factor = with_axes_of(u, blocks[0], (*blocks, *factor))
+        blocks = A, B, C
+    return solve(parent, blocks, factor, u, spec)
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:
@@ -179,7 +197,7 @@ def adjoint_rule(
     spec: Spec,
     needs_blocks: bool,
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of A, B, C and u from that of x."""
+    """Gradients of A, B, C and u from that of x; the blocks may be as `solve_once` takes them."""
     plain = not ops.traced(x) and plain_values(grad, x, *blocks)
     if needs_blocks and plain and not spec.adjoint:
         with full_precision(x.device):
@@ -188,6 +206,9 @@ def adjoint_rule(
                 spec.backend, plan, blocks, factor, grad, x, spec.diagonal
             )
             return *products, lam
+    given, blocks = blocks, _edges_only(parent, blocks, spec.diagonal)
+    A, B, C, *factor = with_axes_of(x, blocks[0], (*blocks, *factor))
+    blocks = A, B, C
     lam = solve(parent, blocks, factor, grad, spec._replace(adjoint=not spec.adjoint))
     if not needs_blocks:
         return None, None, None, lam
@@ -200,7 +221,21 @@ def adjoint_rule(
             products = backend.gradients(plan_for(parent), left, right, blocks, spec.diagonal)
         else:
             products = block_gradients(parent, left, right, blocks, spec.diagonal)
-        return *products, lam
+        return *_in_shapes_of(given, products, spec.diagonal), lam
+
+
+def _in_shapes_of(blocks: Blocks, gradients: Blocks, diagonal: bool) -> Blocks:
+    filled = with_roots(gradients, blocks, diagonal)
+    A, B, C = (t.reshape(block.shape) for t, block in zip(filled, blocks, strict=True))
+    return A, B, C
+
+
+def _edges_only(parent: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:
+    """The blocks without rows of roots, which none has unless there is a plan for `parent`."""
+    nodes = blocks[0].ndim - (2 if diagonal else 3)
+    if all(t.shape[nodes] < len(parent) for t in blocks[1:]):
+        return blocks
+    return without_roots(blocks, plan_for(parent).tree.num_edges, diagonal)
 
 
 def plain_values(*tensors: Tensor) -> bool:
@@ -211,9 +246,14 @@ def plain_values(*tensors: Tensor) -> bool:
     for t in tensors:
         if t.requires_grad and torch.is_grad_enabled():
             return False
+    return not transformed(*tensors)
+
+
+def transformed(*tensors: Tensor) -> bool:
+    """Whether a transform differentiates forwards, or batches, what is done with these tensors."""
     if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
-        return False
-    return not ops.legacy_batched(*tensors)
+        return True
+    return ops.legacy_batched(*tensors)
 
 
 def _op_setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -18,7 +18,8 @@ class Backend(Protocol):
 
     Blocks are A (*batch, L, block), B and C (*batch, E, block) with one batch shape, of as many
     axes as that of u and equal to it or 1 in each. The factor is a list of tensors that only the
-    backend itself reads, each with the same leading batch axes.
+    backend itself reads, each with the same leading batch axes. If blocks are diagonal, `cpu` lets
+    B and C have rows for roots as well, and blocks and factor fewer batch axes than u.
     """
 
     def factorize(self, plan: Plan, blocks: Blocks, diagonal: bool) -> list[Tensor]:

@@ -22,10 +22,11 @@ def check_tree(tree: object) -> None:
 
 def check_tensors(tensors: Mapping[str, object], like: Tensor | None = None) -> list[Tensor]:
     """One dtype and one device, and what is computed in: half precision becomes float32."""
-    checked = []
+    checked: list[Tensor] = []
     for name, t in tensors.items():
-        exact = isinstance(t, Tensor) and t.dtype in _EXACT
-        checked.append(t if exact else _exact(name, t))
+        if not isinstance(t, Tensor) or t.dtype not in _EXACT:
+            t = _exact(name, t)
+        checked.append(t)
     first = checked[0] if like is None else like
     for name, t in zip(tensors, checked, strict=True):
         if t.dtype != first.dtype:

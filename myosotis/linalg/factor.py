@@ -79,7 +79,7 @@ def solve_system(
     right = right.squeeze(-2) if scalar else right
     diagonal = system.diagonal or scalar
     spec = Spec(diagonal, adjoint=False, backend=backends.choose(backend, blocks[0], diagonal))
-    x = solve_once(parent_tensor(system.tree), blocks, right, spec)
+    x = solve_once(parent_tensor(system.tree), blocks, right, spec, system.tree.num_edges)
     x = x.unsqueeze(-2) if scalar else x
     return _as_given(system, x if x.dtype == dtype else x.to(dtype))
 

@@ -31,10 +31,8 @@ def traced(*tensors: Tensor) -> bool:
     """Whether values of `tensors` are out of reach, so that the registered operator is due."""
     if torch.compiler.is_compiling():
         return True
-    for t in tensors:
-        if t.is_meta or type(t) not in (Tensor, torch.nn.Parameter):  # a fake or functional tensor
-            return True
-    return False
+    # Neither a tensor nor a parameter: a fake or functional tensor.
+    return any(t.is_meta or type(t) not in (Tensor, torch.nn.Parameter) for t in tensors)
 
 
 def legacy_batched(*tensors: Tensor) -> bool:

@@ -6,7 +6,12 @@ from torch import Tensor
 
 from myosotis.linalg.checks import check_tensors, check_tree, check_values
 from myosotis.linalg.factor import Factorization, solve_system
-from myosotis.linalg.system import LevelBlocks, dense_system, diagonal_system
+from myosotis.linalg.system import (
+    LevelBlocks,
+    dense_system,
+    diagonal_system,
+    whole_diagonal_system,
+)
 from myosotis.tree import Tree
 
 if TYPE_CHECKING:
@@ -144,7 +149,9 @@ def tree_solve_diag(
         if check_finite:
             check_values({"a": a, "b": b, "c": c, "u": u})
         return solve_diag_on_mesh(tree, (a, b, c), u, mesh, backend=backend)
-    system = diagonal_system(tree, a, b, c, check_finite=check_finite)
+    if check_finite:
+        diagonal_system(tree, a, b, c, check_finite=True)
+    system = whole_diagonal_system(tree, a, b, c)
     x = solve_system(system, u, backend, check_finite=check_finite)
     assert isinstance(x, Tensor)  # only systems given per level have lists for solutions
     return x

@@ -2,7 +2,8 @@
 
 `System` holds the matrix T as three tensors of one dtype and one batch shape: A (*batch, L, block)
 and, since roots have no parent, B and C (*batch, E, block) for the E = L − (number of roots) other
-nodes, which come first in the numbering.
+nodes, which come first in the numbering. A `whole_diagonal_system` may have rows for roots there:
+to cut them off, and to fill them up in the gradient, takes time.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,19 @@ import torch
 from torch import Tensor
 
 from myosotis.errors import ShapeError
-from myosotis.linalg.apply import Blocks
+from myosotis.linalg.apply import Blocks, without_roots
 from myosotis.linalg.checks import check_tensors, check_tree, check_values
 from myosotis.linalg.levels import join_levels, join_right_side
 from myosotis.tree import Tree
 
-__all__ = ["LevelBlocks", "System", "dense_system", "diagonal_system", "prepare_right_side"]
+__all__ = [
+    "LevelBlocks",
+    "System",
+    "dense_system",
+    "diagonal_system",
+    "prepare_right_side",
+    "whole_diagonal_system",
+]
 
 LevelBlocks = Tensor | Sequence[Tensor]
 
@@ -58,7 +66,7 @@ def dense_system(
                 f"{name} has shape {tuple(block.shape)}; expected (…, {tree.num_nodes}, d, d): one "
                 f"d×d block (d = {d} from A) for each of the tree's {tree.num_nodes} nodes"
             )
-    blocks = _broadcast(tree, (A, B, C), trailing=2)
+    blocks = without_roots(_broadcast((A, B, C), trailing=2), tree.num_edges, diagonal=False)
     if check_finite and sizes is None:
         check_values(dict(zip("ABC", blocks, strict=True)))
     return System(tree, blocks, diagonal=False, sizes=sizes)
@@ -68,16 +76,22 @@ def diagonal_system(
     tree: Tree, a: Tensor, b: Tensor, c: Tensor, *, check_finite: bool = False
 ) -> System:
     """Check channels-last diagonals, each broadcastable to (…, L, H)."""
+    system = whole_diagonal_system(tree, a, b, c)
+    blocks = without_roots(system.blocks, tree.num_edges, diagonal=True)
+    if check_finite:
+        check_values(dict(zip("abc", blocks, strict=True)))
+    return system.with_blocks(blocks)
+
+
+def whole_diagonal_system(tree: Tree, a: Tensor, b: Tensor, c: Tensor) -> System:
+    """The same, b and c keeping the rows of roots that they have."""
     check_tree(tree)
     a, b, c = check_tensors({"a": a, "b": b, "c": c})
     a, b, c = (
         over_nodes(name, t, tree, roots_optional=name != "a")
         for name, t in (("a", a), ("b", b), ("c", c))
     )
-    blocks = _broadcast(tree, (a, b, c), trailing=1)
-    if check_finite:
-        check_values(dict(zip("abc", blocks, strict=True)))
-    return System(tree, blocks, diagonal=True)
+    return System(tree, _broadcast((a, b, c), trailing=1), diagonal=True)
 
 
 def prepare_right_side(
@@ -136,14 +150,14 @@ def over_nodes(name: str, t: Tensor, tree: Tree, roots_optional: bool = False) -
 def broadcast(*shapes: torch.Size) -> torch.Size:
     """`torch.broadcast_shapes`, which is slow, where there is something to broadcast."""
     some = [shape for shape in shapes if len(shape)] or [torch.Size()]
-    if some.count(some[0]) == len(some):
+    if all(shape == some[0] for shape in some):
         return some[0]
     joint: torch.Size = torch.broadcast_shapes(*shapes)
     return joint
 
 
-def _broadcast(tree: Tree, blocks: Blocks, trailing: int) -> Blocks:
-    """One batch shape (and, for diagonals, channel count); no rows of B and C for roots."""
+def _broadcast(blocks: Blocks, trailing: int) -> Blocks:
+    """One batch shape and, for diagonals, channel count."""
     nodes = -1 - trailing
     try:
         batch = broadcast(*(t.shape[:nodes] for t in blocks))
@@ -151,10 +165,7 @@ def _broadcast(tree: Tree, blocks: Blocks, trailing: int) -> Blocks:
     except RuntimeError:
         shapes = ", ".join(str(tuple(t.shape)) for t in blocks)
         raise ShapeError(f"A, B and C of shapes {shapes} do not broadcast") from None
-    A, B, C = blocks
-    E = tree.num_edges
-    B, C = (t if t.shape[nodes] == E else t.narrow(nodes, 0, E) for t in (B, C))
-    A, B, C = (_expand(t, (*batch, t.shape[nodes], *block)) for t in (A, B, C))
+    A, B, C = (_expand(t, (*batch, t.shape[nodes], *block)) for t in blocks)
     return A, B, C
 
 

@@ -311,6 +311,39 @@ def test_roots_receive_no_gradient_in_b_and_c(backend: str) -> None:
         assert (gradient[: tree.num_edges] != 0).all()
 
 
+@every_fast_backend
+@pytest.mark.parametrize("tree", [TREES["forest"], Tree.quadtree(40, 33)], ids=["forest", "quad"])
+@pytest.mark.parametrize("batch", [(), (9,)], ids=["one matrix", "a matrix each"])
+@pytest.mark.parametrize("without", [(1,), (2,), (1, 2)], ids=["b", "c", "b and c"])
+@pytest.mark.parametrize("channels", [1, 16])
+def test_rows_of_roots_make_no_difference(
+    tree: Tree, batch: tuple[int, ...], without: tuple[int, ...], channels: int, backend: str
+) -> None:
+    E = tree.num_edges
+    system = random_diagonal_system(tree, channels, torch.float64, batch=batch)
+    u = random_right_side((9, tree.num_nodes, channels), torch.float64)
+    full = [t.requires_grad_() for t in (*system, u)]
+    cut = [
+        (t[..., :E, :] if i in without else t).detach().requires_grad_() for i, t in enumerate(full)
+    ]
+    x, y = (tree_solve_diag(tree, *arguments, backend=backend) for arguments in (full, cut))
+    assert torch.equal(x, y)
+    for second in (False, True):
+        found, expected = (
+            torch.autograd.grad(z.square().sum(), arguments, retain_graph=True, create_graph=second)
+            for z, arguments in ((x, full), (y, cut))
+        )
+        if second:
+            found, expected = (
+                torch.autograd.grad(sum(g.square().sum() for g in first), arguments)
+                for first, arguments in ((found, full), (expected, cut))
+            )
+        for i, (whole, short) in enumerate(zip(found, expected, strict=True)):
+            assert torch.equal(whole[..., : short.shape[-2], :], short)
+            if i in (1, 2):
+                assert (whole[..., E:, :] == 0).all()
+
+
 @every_backend
 def test_half_precision_gradients_come_back_in_half_precision(backend: str) -> None:
     tree = TREES["forest"]

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from myosotis.linalg.apply import Blocks
+from myosotis.linalg.apply import Blocks, without_roots
 from myosotis.linalg.kernels import (
     diagonal_sweeps,
     elimination_sweeps,
@@ -47,6 +47,7 @@ __all__ = [
     "MANY",
     "SMALL",
     "Sums",
+    "edge_rows",
     "empty_factor",
     "factorize",
     "gradients",
@@ -88,20 +89,24 @@ class Sums(NamedTuple):
 
 
 def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
-    """[1/â, −b/â, −c/â], each in the shape of its block; see `onesided` for b = 0."""
+    """[1/â, −b/â, −c/â] (*batch, L, h), (*batch, E, h) twice; see `onesided` for b = 0."""
+    E, one_channel = tree.num_edges, blocks[0].shape[-1] == 1
     if onesided.is_zero(blocks[1]):
-        return onesided.factorize(tree, blocks)
+        return onesided.factorize(tree, without_roots(blocks, E, diagonal=True))
+    if one_channel:
+        blocks = without_roots(blocks, E, diagonal=True)
     a, (b, b_rows), (c, c_rows) = in_memory(blocks[0]), *map(rows_in_memory, blocks[1:])
-    inverse, down, up = empty(a), empty(b), empty(c)
+    edges = (*a.shape[:-2], E, a.shape[-1])
+    inverse, down, up = empty(a), empty(b, *edges), empty(c, *edges)
     singular = np.zeros(1, dtype=np.uint8)
-    if a.shape[-1] == 1:
+    if one_channel:
         inverse.copy_(a)
         flat = [in_memory(t).view(-1).numpy() for t in (b, c, inverse, down, up)]
         pieces = spans(prod(a.shape[:-2]), a.numel())
         run_on_threads(scalar_sweeps.eliminate, pieces, tree_arrays(tree), *flat, singular)
     else:
         tables = addresses(a, b, c, inverse, down, up)
-        sizes = unsigned(b.shape[-2], b_rows, c_rows), unsigned(width_of(a), a.element_size())
+        sizes = unsigned(E, b_rows, c_rows), unsigned(width_of(a), a.element_size())
         tail = past_caches(inverse, up), _address(singular)
         arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, *tail
         shared = _shared(tree, a, roots=True)
@@ -321,8 +326,7 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         A, B, C = (t.new_zeros(t.shape) for t in blocks)
         return A, B, C
     left, right = in_memory(left), in_memory(right)
-    H, E = left.shape[-1], blocks[1].shape[-2]
-    products = [empty(t, *t.shape[:-1], H) for t in blocks]
+    products = [empty(t, *t.shape[:-1], left.shape[-1]) for t in blocks]
     run_on_threads(
         gradient_sweeps.outer,
         by_node(left),
@@ -331,15 +335,22 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         system_and_first(blocks[0].shape[:-2], left.shape[:-2]),
         addresses(left, right),
         addresses(*products),
-        *unsigned(E, width_of(left), left.element_size(), crowd(width_of(left))),
+        edge_rows(tree, blocks),
+        *unsigned(width_of(left), left.element_size(), crowd(width_of(left))),
         prod(blocks[0].shape[:-2]) == prod(left.shape[:-2]) and past_caches(*products),
     )
     return summed_to(blocks, products)
 
 
+def edge_rows(tree: Tree, blocks: Blocks) -> tuple[np.uint64, ...]:
+    """(E, rows of B, of C): `gradient_sweeps.outer` writes zeros where roots have rows."""
+    return unsigned(tree.num_edges, blocks[1].shape[-2], blocks[2].shape[-2])
+
+
 def summed_to(blocks: Blocks, products: list[Tensor]) -> Blocks:
     """Sums over channels where there is one coefficient for all."""
-    A, B, C = (t.sum_to_size(block.shape) for t, block in zip(products, blocks, strict=True))
+    pairs = zip(products, blocks, strict=True)
+    A, B, C = (t if t.shape == block.shape else t.sum_to_size(block.shape) for t, block in pairs)
     return A, B, C
 
 

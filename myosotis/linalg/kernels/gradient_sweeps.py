@@ -33,9 +33,10 @@ def outer(team, pieces, *arguments):
     """Subtract left_v right_v^H, left_v right_p^H, left_p right_v^H, summed over systems.
 
     Arguments: parent; unit; (matrix of each system, whether it is the first to have that one and
-    so begins its sums); addresses of left, right; of the three tables (·, L, H), (·, E, H),
-    (·, E, H); E; bytes of a row, of a number; how many nodes go together; whether products are
-    written past the caches, each system then having a matrix of its own and rows being aligned.
+    so begins its sums); addresses of left, right; of the three tables (·, L, H), (·, ≥E, H),
+    (·, ≥E, H); (E, rows of the second, of the third); bytes of a row, of a number; how many nodes
+    go together; whether products are written past the caches, each system then having a matrix of
+    its own and rows being aligned.
     """
     deal_out(team, pieces, outer_piece, arguments)
 
@@ -50,8 +51,14 @@ def outer_piece(pieces, parent, unit, sharing, ends, products, edges, width, ite
         for b in range(first, last):
             for v in range(begin, end):
                 rows = ((b * L + v) * width, (b * L + parent[v]) * width)
-                totals = ((system[b] * L + v) * width, (system[b] * edges + v) * width)
-                kind = (v < edges, begins[b], away)
+                m = system[b]
+                totals = (
+                    (m * L + v) * width,
+                    (m * edges[1] + v) * width,
+                    (m * edges[2] + v) * width,
+                )
+                rows_of_roots = (edges[1] > edges[0], edges[2] > edges[0])
+                kind = (v < edges[0], rows_of_roots, begins[b], away)
                 over_strips(unit, strips, outer_strip, (unit, kind, ends, products, rows, totals))
     fence()
 
@@ -60,7 +67,8 @@ def outer_piece(pieces, parent, unit, sharing, ends, products, edges, width, ite
 def outer_strip(like, at, unit, kind, ends, products, rows, totals):
     left, right = ends[0] + at, ends[1] + at
     here, above = rows
-    edge, begins, away = kind
+    edge, rows_of_roots, begins, away = kind
+    lower, upper = products[1] + totals[1] + at, products[2] + totals[2] + at
     own, conjugate = products[0] + totals[0] + at, -unit.real
     fetch_ahead(like, left + here + uintp(AHEAD))
     fetch_ahead(like, right + here + uintp(AHEAD))
@@ -69,11 +77,15 @@ def outer_strip(like, at, unit, kind, ends, products, rows, totals):
     put(subtract_product(so_far, right_v, left_v, conjugate), own, away)
     if edge:
         left_p, right_p = load(like, left + above), load(like, right + above)
-        lower, upper = products[1] + totals[1] + at, products[2] + totals[1] + at
         so_far = like if begins else load(like, lower)
         put(subtract_product(so_far, right_p, left_v, conjugate), lower, away)
         so_far = like if begins else load(like, upper)
         put(subtract_product(so_far, right_v, left_p, conjugate), upper, away)
+    else:
+        if rows_of_roots[0]:
+            put(like, lower, away)
+        if rows_of_roots[1]:
+            put(like, upper, away)
 
 
 @kernel

@@ -19,6 +19,8 @@ from myosotis.tree import Tree
 
 __all__ = ["SumRows", "sum_rows"]
 
+Index = NDArray[np.uint64]
+
 
 class SumRows(NamedTuple):
     """Where the sums of inner nodes are, while one piece goes up after the other.
@@ -30,7 +32,7 @@ class SumRows(NamedTuple):
         top: the first node that is in no piece.
     """
 
-    row: NDArray[np.uint64]
+    row: Index
     own: int
     common: int
     top: int
@@ -58,7 +60,14 @@ def sum_rows(tree: Tree, width: int) -> SumRows:
 
 
 @kernel
-def hand_out(segments, tree, ends, taken, row, spare):
+def hand_out(
+    segments: Index,
+    tree: tuple[Index, ...],
+    ends: tuple[np.uint64, np.uint64],
+    taken: np.uint64,
+    row: Index,
+    spare: Index,
+) -> np.uint64:
     """Give rows to the inner nodes between two `ends`; return how many rows there are then.
 
     Nodes of the segments go up in this order. `taken`: rows that are in use already. `spare`:
