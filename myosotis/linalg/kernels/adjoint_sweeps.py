@@ -19,6 +19,7 @@ from myosotis.linalg.kernels.gradient_sweeps import outer_piece
 from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
     add_product,
+    fetch_ahead,
     load,
     load_coefficient,
     rolled,
@@ -29,6 +30,7 @@ from myosotis.linalg.kernels.team import deal_out
 
 __all__ = ["TURNS", "solve"]
 
+AHEAD = 1 << 10  # bytes before they are needed that rows are asked for: families are small
 TURNS = 8  # systems that take turns at a family: their rows stay in the first cache
 
 
@@ -123,6 +125,8 @@ def send_and_sum(like, at, conjugate, turns, family, num_children, table, ends, 
         for b in range(turns[0], turns[1]):
             rolled()
             system = b * apart
+            fetch_ahead(like, source + system + here + uintp(AHEAD))
+            fetch_ahead(like, x + system + here + uintp(AHEAD))
             left_p = load(like, lam + system + parent)
             eta = add_product(None, own, load(like, source + system + here), signs[0])
             left = add_product(eta, edge, left_p, signs[1])
