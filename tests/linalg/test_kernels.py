@@ -114,6 +114,14 @@ def test_any_number_of_systems_side_by_side(count: int, dtype: torch.dtype) -> N
     assert_close(x, tree_solve(tree, *system, u, backend="torch"), dtype)
 
 
+def test_scratch_memory_of_systems_side_by_side_outlives_their_sweep() -> None:
+    # So large that the C library gives it back to the system as soon as it is freed.
+    tree, d, count = Tree.chain(2), 8, 16_800
+    system = random_system(tree, d, torch.complex128, batch=(8,))
+    u = random_right_side((8, 2, d, count), torch.complex128)
+    assert_close(TreeMatrix(tree, *system) @ tree_solve(tree, *system, u), u, torch.complex128)
+
+
 @every_tree
 def test_each_system_side_by_side_chooses_its_own_pivots(tree: Tree) -> None:
     A, B, C = random_system(tree, 4, torch.float64, batch=(20,))

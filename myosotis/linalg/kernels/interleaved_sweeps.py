@@ -54,8 +54,9 @@ def climb(tree, unit, blocks, apart, u, kept, sizes, group):
     row, panel = width * vector, d * width * vector
     work = np.empty(d * (d + width) * vector, np.uint8)
     edge = np.empty(d * d * vector, np.uint8)
-    rows = (work.ctypes.data, (d + width) * vector)
     for v in range(L):
+        # In the loop: memory of an array is given back after the last line that names it.
+        rows = (work.ctypes.data, (d + width) * vector)
         load_node(unit, rows, blocks, u, apart, group, (v, L, E), sizes)
         for c in range(first_child[v], first_child[v] + num_children[v]):
             sent = (blocks[2] + group[0] * apart[2] + c * d * d * item, apart[2], group[1])
