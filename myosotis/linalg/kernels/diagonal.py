@@ -147,7 +147,7 @@ def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
         matrices, systems = prod(blocks[0].shape[:-2]), prod(u.shape[:-2])
         if matrices == systems:
             x = _solve_fused(tree, blocks, u)
-        elif matrices == 1 and systems >= MANY * torch.get_num_threads():
+        elif matrices == 1 and systems > 1:
             x = _solve_shared(tree, blocks, u)
     if x is None:
         return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
@@ -155,30 +155,37 @@ def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
 
 
 def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
-    """Many systems with the same coefficients; None if a pivot is zero: `factorize` reports it."""
+    """Many systems with the same coefficients.
+
+    None if their tree is not worth sharing, or if a pivot is zero: `factorize` reports it.
+    """
     a, b, c = map(in_memory, blocks)
+    shared = _shared(tree, a, roots=True)
+    if shared is None:
+        return None
     u = in_memory(u)
-    x = empty(u)
-    singular = np.zeros(1, dtype=np.uint8)
-    systems, (L, H), E = prod(u.shape[:-2]), u.shape[-2:], tree.num_edges
-    pieces = systems_or_channels(u, least=systems)  # one for each thread
-    scratch = empty(a, len(pieces), 3, L, H)
-    run_on_threads(
-        diagonal_sweeps.solve,
-        pieces,
-        np.array([[0, H, 0, 1]], dtype=np.uint64),
+    x, singular = empty(u), np.zeros(1, dtype=np.uint8)
+    inverse, down, up = empty(a, 3, *a.shape)  # in one piece, which the next call finds again
+    team, pieces, top, segments = shared
+    elimination = (
+        segments,
         tree_arrays(tree),
-        unit_of(u.dtype),
-        addresses(a, b, c),
-        (*addresses(scratch), *unsigned(L * width_of(a))),
-        unsigned(E, E, E),
-        unsigned(width_of(a), width_of(u), u.element_size()),
-        (systems_of(torch.Size(), torch.Size([systems])), own_rows(tree), *unsigned(L, E), None),
-        _signs(u.dtype, (1, 1, 1)),
-        addresses(u, x),
+        unit_of(a.dtype),
+        addresses(a, b, c, inverse, down, up),
+        unsigned(tree.num_edges, 0, 0),
+        unsigned(width_of(a), a.element_size()),
+        False,
+        _address(singular),
+    )
+    diagonal_sweeps.solve(
+        team,
+        systems_or_channels(u),
+        (pieces, top),
+        elimination,
+        *sweep_arguments(tree, (inverse, down, up), (1, 1, 1), own_rows(tree), u, x),
         np.uint64(GROUP),
         past_caches(x),
-        _address(singular),
+        None,
     )
     return None if singular[0] else x
 

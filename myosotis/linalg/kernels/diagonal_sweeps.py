@@ -17,7 +17,7 @@ from numba import uintp
 
 from myosotis.compiled import inlined, kernel
 from myosotis.linalg.kernels.cutting import cuts, over_strips, put
-from myosotis.linalg.kernels.elimination_sweeps import eliminate_piece
+from myosotis.linalg.kernels.elimination_sweeps import eliminate_by_subtrees
 from myosotis.linalg.kernels.gradient_sweeps import SUMS, add_edge, add_pivot
 from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
@@ -275,40 +275,10 @@ def send(like, at, family, num_children, row, table, ends, products):
 
 
 @kernel
-def solve(team, pieces, *arguments):
-    """`eliminate` and `sweep` for systems with the same coefficients, where none needs the factor.
+def solve(team, pieces, parts, elimination, *arguments):
+    """`eliminate_by_subtrees` and `sweep` in one go, where nobody else needs the factor.
 
-    Each piece has a factor of its own: what one core has written is slow to read for another.
-    Arguments: a single piece with all channels of system 0; tree; unit; addresses of a, b, c;
-    (address of memory for the kernel's own use, bytes of a table); (E, E, E); (bytes of a row of
-    coefficients, of u, of a number); sharing; signs; addresses of u, x; group; away; address of a
-    byte that becomes 1 if a pivot is zero.
+    parts: pieces and top of `pieces.Subtrees`. elimination: the other arguments of the first.
     """
-    deal_out(team, pieces, solve_piece, arguments)
-
-
-@kernel
-def solve_piece(
-    pieces,
-    all_,
-    tree,
-    unit,
-    blocks,
-    scratch,
-    edges,
-    sizes,
-    sharing,
-    signs,
-    ends,
-    group,
-    away,
-    singular,
-    i,
-):
-    memory, apart = scratch
-    inverse = memory + uintp(3) * uintp(i) * apart
-    factor = (inverse, inverse + apart, inverse + uintp(2) * apart)
-    eliminate_piece(
-        all_, tree, unit, (*blocks, *factor), edges, (sizes[0], sizes[2]), False, singular, uintp(0)
-    )
-    sweep_piece(pieces, tree, unit, factor, sharing, signs, ends, sizes, group, away, None, i)
+    eliminate_by_subtrees(team, *parts, *elimination)
+    deal_out(team, pieces, sweep_piece, arguments)

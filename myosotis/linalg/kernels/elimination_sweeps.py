@@ -21,7 +21,7 @@ from myosotis.linalg.kernels.strips import (
 )
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["eliminate", "eliminate_by_subtrees", "eliminate_piece"]
+__all__ = ["eliminate", "eliminate_by_subtrees"]
 
 
 @kernel
