@@ -70,7 +70,7 @@ def test_trees_without_broad_levels_are_not_cut(tree: Tree) -> None:
 @every_broad_tree
 @pytest.mark.parametrize("width", [64, 1 << 16])
 def test_no_sums_lie_where_others_are_still_needed(tree: Tree, width: int) -> None:
-    parts, sums = subtrees(tree, width, roots=False, apart=True), sum_rows(tree, width)
+    parts, sums = subtrees(tree, width, roots=False), sum_rows(tree, width)
     assert parts is not None
     inner = tree.num_children > 0
     holder: dict[int, int] = {}  # by row of those that all threads have

@@ -65,7 +65,6 @@ Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
 SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
-_PART = 1 << 10  # bytes of the rows of few nodes that are worth a thread of their own
 MANY = 4  # systems from which on it pays to arrange for what they have in common
 
 
@@ -203,30 +202,20 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
         rank, kept = inner_rank(tree), tree.num_nodes - tree.num_leaves
     system = addresses(a, b, c, u, x)
     flags, flag = (keep, past_caches(x)), _address(singular)
-    shared = _shared(tree, u, roots=False, apart=keep)
+    shared = _shared(tree, u, roots=False)
     if shared is not None:
-        scratch = empty(u, kept, u.shape[-1])
-        rows = (*system, *unsigned(width)), (*addresses(scratch), *unsigned(width))
-        sums = None
-        if keep:
-            team, (row, own, common, top) = shared[0], sum_rows(tree, width)
-            of_all = own * int(team[2])
-            totals = empty(u, of_all + common, 2, u.shape[-1])
-            sums = team, *addresses(totals), *unsigned(width), row, *unsigned(own, of_all, top)
-        team, parts, above, segments = shared
+        team, held = shared[0], sum_rows(tree, width) if keep else None
+        scratch = empty(u, kept + (held.count(team) if held else 0), u.shape[-1])
+        memory = scratch.data_ptr()
         fused_sweeps.solve_by_subtrees(
-            team,
-            parts,
-            above,
-            spans(width, u.numel(), multiple=_PART),
-            segments,
+            *shared,
             tree_arrays(tree),
             unit_of(u.dtype),
-            (np.uint64(item), *rows),
+            (np.uint64(item), (*system, np.uint64(width)), unsigned(memory, width)),
             rank,
             np.uint64(tree.num_edges),
             flags,
-            sums,
+            held.arguments(team, memory + kept * width, width) if held else None,
             flag,
         )
     else:
@@ -248,10 +237,10 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
     return None if singular[0] else x
 
 
-def _shared(tree: Tree, t: Tensor, roots: bool, apart: bool = False) -> tuple[Any, ...] | None:
+def _shared(tree: Tree, t: Tensor, roots: bool) -> tuple[Any, ...] | None:
     """(Team, pieces, top, segments) if the one system of t (*batch, L, h) is worth sharing."""
     team = team_for(t.numel()) if prod(t.shape[:-2]) == 1 else None
-    parts = None if team is None else subtrees(tree, width_of(t), roots, apart)
+    parts = None if team is None else subtrees(tree, width_of(t), roots)
     return None if parts is None else (team, *parts)
 
 

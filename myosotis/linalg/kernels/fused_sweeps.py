@@ -72,76 +72,35 @@ def solve_piece(
 
 
 @kernel
-def solve_by_subtrees(team, pieces, top, columns, *arguments):
+def solve_by_subtrees(team, pieces, top, *arguments):
     """Solve one system, the lower parts of its tree being dealt out to the team.
 
     So rows are read as a whole, which is what memory is fast at, and the sums of a node are still
-    in the caches when it is its turn. Of the nodes above, each thread has some `columns` (first
-    byte of a row, last). pieces, top: of `pieces.Subtrees`. Arguments: its segments; tree; unit;
-    (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory of the
-    kernel's own and bytes of a row there); the row of each node there; E; flags as for `solve`;
-    None, or where sums are, see `sums_of`; address of a byte as for `solve`.
+    in the caches when it is its turn. pieces, top: of `pieces.Subtrees`. Arguments: its segments;
+    tree; unit; (bytes of a number; addresses of a, b, c, u, x and bytes of a row; address of memory
+    of the kernel's own and bytes of a row there); the row of each node there; E; flags as for
+    `solve`; None, or where sums are, see `sums_of`; address of a byte as for `solve`.
     """
-    deal_out(team, pieces, climb_piece, (arguments,))
-    deal_out(team, columns, climb_top, (top, arguments))
-    deal_out(team, columns, descend_top, (top, arguments))
-    deal_out(team, pieces, descend_piece, (arguments,))
+    deal_out(team, pieces, climb_piece, arguments)
+    climb_piece(top, *arguments, uintp(0))
+    descend_piece(top, *arguments, uintp(0))
+    deal_out(team, pieces, descend_piece, arguments)
 
 
 @kernel
-def climb_piece(pieces, arguments, i):
-    width = arguments[3][1][5]
-    climb_part((pieces[i, 0], pieces[i, 1]), (uintp(0), width), *arguments)
-
-
-@kernel
-def climb_top(columns, top, arguments, i):
-    climb_part((top[0, 0], top[0, 1]), (columns[i, 0], columns[i, 1]), *arguments)
-
-
-@kernel
-def descend_top(columns, top, arguments, i):
-    descend_part((top[0, 0], top[0, 1]), (columns[i, 0], columns[i, 1]), *arguments)
-
-
-@kernel
-def descend_piece(pieces, arguments, i):
-    width = arguments[3][1][5]
-    descend_part((pieces[i, 0], pieces[i, 1]), (uintp(0), width), *arguments)
-
-
-@inlined
-def climb_part(some, ends, segments, tree, unit, places, rank, edges, flags, sums, singular):
-    strips, system, kept = between(ends, places)
-    where = (segments, some, tree, unit, strips, system, kept, rank, edges, flags)
-    if sums is None:
-        climb(*where, None, singular)
-    else:
-        climb(*where, from_byte(ends[0], sums), singular)
+def climb_piece(pieces, segments, tree, unit, places, rank, edges, flags, sums, singular, i):
+    item, system, kept = places
+    strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
+    climb(segments, some, tree, unit, strips, system, kept, rank, edges, flags, sums, singular)
     fence()
 
 
-@inlined
-def descend_part(some, ends, segments, tree, unit, places, rank, edges, flags, sums, singular):
-    strips, system, kept = between(ends, places)
+@kernel
+def descend_piece(pieces, segments, tree, unit, places, rank, edges, flags, sums, singular, i):
+    item, system, kept = places
+    strips, some = cuts(system[5], item), (pieces[i, 0], pieces[i, 1])
     descend(segments, some, tree, unit, strips, system, kept, rank, edges, flags)
     fence()
-
-
-@inlined
-def between(ends, places):
-    """How the bytes of a row between two ends are cut, and addresses of what begins there."""
-    item, (a, b, c, u, x, width), (memory, step) = places
-    low, high = ends
-    system = (a + low, b + low, c + low, u + low, x + low, width)
-    return cuts(high - low, item), system, (memory + low, step)
-
-
-@inlined
-def from_byte(low, sums):
-    """`sums` without the first bytes of each row."""
-    team, address, width, row, of_one, of_all, top = sums
-    return team, address + low, width, row, of_one, of_all, top
 
 
 @kernel

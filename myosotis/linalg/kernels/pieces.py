@@ -31,8 +31,8 @@ _COLUMN = 1 << 11  # bytes: narrower parts of rows take two threads longer than 
 _NODES = 64  # of the smallest piece, where there is a choice
 _SUMMED, _STRETCH = 16, 1 << 14  # systems and nodes that are summed up together, at most
 _TOGETHER = 1 << 18  # bytes of sums that stay in the second cache
-_BROAD, _BROADER = 256, 2048  # nodes of a level whose subtrees can be dealt out evenly
-_CACHED, _NEARER = 1 << 21, 1 << 19  # bytes of a column of rows that stay in the caches
+_BROAD = 256  # nodes of a level whose subtrees can be dealt out evenly
+_CACHED = 1 << 21  # bytes of a column of rows that stay in the caches
 _NEAR = 1 << 14  # bytes of rows that stay near the core together with all that goes with them
 _TOP = 4  # a tree that is cut into families has so many times the nodes that are above them
 _SHARES = 8  # pieces of a tree, however small
@@ -118,24 +118,20 @@ class Subtrees(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def subtrees(tree: Tree, width: int, roots: bool, apart: bool = False) -> Subtrees | None:
+def subtrees(tree: Tree, width: int, roots: bool) -> Subtrees | None:
     """Parts of the tree for threads to share; None if no level is broad enough to cut below it.
 
     A piece is no larger than the caches can take, with rows of `width` bytes. The roots of subtrees
     belong to their pieces if nodes gather from their children (`roots`), and to the top if nodes
-    send to their parents. Pieces are smaller if sums have rows of their own (`apart`, `SumRows`),
-    which are then in the caches next to the core.
+    send to their parents.
     """
-    sizes = np.array(tree.level_sizes[1:])
-    broader = apart and sizes.max(initial=0) >= _BROADER
-    broad = np.flatnonzero(sizes >= (_BROADER if broader else _BROAD)) + 1
+    broad = np.flatnonzero(np.array(tree.level_sizes[1:]) >= _BROAD) + 1
     if not len(broad):
         return None
     cut = int(broad[-1])  # the highest of them; the lowest level has nothing below it
     level = tree.levels[cut]
     nodes = level.stop if roots else level.start
-    cached = _NEARER if apart else _CACHED
-    return _cut_below(tree, cut, roots, min(cached // width, nodes // _SHARES))
+    return _cut_below(tree, cut, roots, min(_CACHED // width, nodes // _SHARES))
 
 
 class Families(NamedTuple):

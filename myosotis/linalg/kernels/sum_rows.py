@@ -6,7 +6,7 @@ cache.
 """
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uintp
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from myosotis.compiled import kernel
 from myosotis.linalg.kernels.arguments import tree_arrays, unsigned
 from myosotis.linalg.kernels.pieces import subtrees
+from myosotis.linalg.kernels.threads import Team
 from myosotis.tree import Tree
 
 __all__ = ["SumRows", "sum_rows"]
@@ -23,11 +24,11 @@ Index = NDArray[np.uint64]
 
 
 class SumRows(NamedTuple):
-    """Where the sums of inner nodes are, while one piece goes up after the other.
+    """Where the two sums of inner nodes are, while one piece goes up after the other.
 
     Attributes:
         row: of each inner node, among those of its thread or, above all pieces, among those of all.
-        own: how many rows a thread needs.
+        own: how many a thread needs.
         common: how many there are for the nodes above all pieces.
         top: the first node that is in no piece.
     """
@@ -37,11 +38,20 @@ class SumRows(NamedTuple):
     common: int
     top: int
 
+    def count(self, team: Team) -> int:
+        """How many rows of memory hold all sums."""
+        return 2 * (self.own * int(team[2]) + self.common)
+
+    def arguments(self, team: Team, address: int, width: int) -> tuple[Any, ...]:
+        """As `fused_sweeps.sums_of` takes them."""
+        of_all = self.own * int(team[2])
+        return team, *unsigned(address, width), self.row, *unsigned(self.own, of_all, self.top)
+
 
 @lru_cache(maxsize=64)
 def sum_rows(tree: Tree, width: int) -> SumRows:
-    """Rows for the pieces of `subtrees` with sums apart."""
-    parts = subtrees(tree, width, roots=False, apart=True)
+    """Rows for the pieces of `subtrees` without roots."""
+    parts = subtrees(tree, width, roots=False)
     assert parts is not None, "asked for trees that are cut"
     row = np.zeros(tree.num_nodes, dtype=np.uint64)
     spare, nodes = np.empty_like(row), tree_arrays(tree)
