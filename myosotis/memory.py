@@ -1,8 +1,8 @@
 """What a process does with memory that it has freed."""
 
 import ctypes
+import sys
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -61,10 +61,16 @@ class _Block(NamedTuple):
 class _Lease:
     """What arrays refer to as long as they use a block."""
 
+    __slots__ = ("__array_interface__", "_block")
+
     def __init__(self, block: _Block, size: int) -> None:
         data = {"shape": (size,), "typestr": "|u1", "data": (block.address, False), "version": 3}
         self.__array_interface__ = data
-        weakref.finalize(self, _hold, block).atexit = False
+        self._block = block
+
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not finalizing():  # else there may be nothing left to hold it with
+            _hold(self._block)
 
 
 def reusable(size: int) -> NDArray[np.uint8]:

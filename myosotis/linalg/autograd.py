@@ -39,6 +39,7 @@ __all__ = [
     "solve",
     "solve_once",
     "transformed",
+    "wanted",
 ]
 
 
@@ -86,18 +87,23 @@ def solve_once(parent: Tensor, blocks: Blocks, u: Tensor, spec: Spec, num_edges:
     The blocks may have fewer batch axes than u, and diagonal B and C rows for roots. Who can leave
     them so is spared operations on every tensor, and the same again on every gradient.
     """
-    traced = ops.traced(*blocks, u)
-    as_given = spec.backend == "cpu" and spec.diagonal and not (traced or transformed(*blocks, u))
+    direct = not (ops.traced(*blocks, u) or transformed(*blocks, u))
+    as_given = direct and spec.backend == "cpu" and spec.diagonal
     if not as_given:
         blocks = without_roots(blocks, num_edges, spec.diagonal)
-    if not traced and plain_values(*blocks, u):
+    if direct:
         with full_precision(u.device):
-            return backends.get(spec.backend).solve(plan_for(parent), blocks, u, spec.diagonal)
+            if not wanted(*blocks, u):
+                backend = backends.get(spec.backend)
+                return backend.solve(plan_for(parent), blocks, u, spec.diagonal, keep=False)[0]
+            if not as_given:
+                A, B, C = with_axes_of(u, blocks[0], blocks)
+                blocks = A, B, C
+            x: Tensor = _SolveOnce.apply(spec, parent, *blocks, u)
+            return x
     factor = factorize(parent, blocks, spec)
-    if not as_given:
-        A, B, C, *factor = with_axes_of(u, blocks[0], (*blocks, *factor))
-        blocks = A, B, C
-    return solve(parent, blocks, factor, u, spec)
+    A, B, C, *factor = with_axes_of(u, blocks[0], (*blocks, *factor))
+    return solve(parent, (A, B, C), factor, u, spec)
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[object]:
@@ -188,6 +194,26 @@ class _Solve(torch.autograd.Function):
         return _Solve.apply(spec, parent, A, B, C, u, *factor), 0
 
 
+class _SolveOnce(torch.autograd.Function):
+    """`_Solve` where no transform looks on: the factor is made on the way."""
+
+    @staticmethod
+    def forward(ctx: Any, spec: Spec, parent: Tensor, *tensors: Tensor) -> Tensor:
+        A, B, C, u = tensors
+        backend = backends.get(spec.backend)
+        x, factor = backend.solve(plan_for(parent), (A, B, C), u, spec.diagonal, keep=True)
+        ctx.spec = spec
+        ctx.save_for_backward(parent, A, B, C, x, *factor)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        parent, A, B, C, x, *factor = ctx.saved_tensors
+        needs_blocks = any(ctx.needs_input_grad[2:5])
+        gradients = adjoint_rule(parent, (A, B, C), factor, x, grad, ctx.spec, needs_blocks)
+        return None, None, *gradients
+
+
 def adjoint_rule(
     parent: Tensor,
     blocks: Blocks,
@@ -243,10 +269,12 @@ def plain_values(*tensors: Tensor) -> bool:
 
     Then what would be a `Function` can be called directly, which costs much less.
     """
-    for t in tensors:
-        if t.requires_grad and torch.is_grad_enabled():
-            return False
-    return not transformed(*tensors)
+    return not (wanted(*tensors) or transformed(*tensors))
+
+
+def wanted(*tensors: Tensor) -> bool:
+    """Whether somebody may ask for gradients in these tensors."""
+    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
 
 
 def transformed(*tensors: Tensor) -> bool:

@@ -42,8 +42,13 @@ class Backend(Protocol):
         """Solve T x = u, or T^H x = u, for x."""
         ...
 
-    def solve(self, plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
-        """Solve T x = u in one go. The blocks may lack some of the first batch axes of u."""
+    def solve(
+        self, plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool, keep: bool
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Solve T x = u in one go. The blocks may lack some of the first batch axes of u.
+
+        Returns x and the factor, which may be anything unless the caller wants to keep it.
+        """
         ...
 
     def gradients(
@@ -101,9 +106,9 @@ def adjoint(
     In one go where the backend called `name` can do that.
     """
     if name == "cpu" and diagonal:
-        from myosotis.linalg.kernels import adjoint as kernel
+        from myosotis.linalg.kernels import shared
 
-        found = kernel.solve(plan.tree, blocks, factor, g, x)
+        found = shared.adjoint(plan.tree, blocks, factor, g, x)
         if found is not None:
             return found
     backend = get(name)

@@ -35,11 +35,13 @@ def substitute(
     return _as_given(reference.solve(plan.tree, A, B, C, right), diagonal).contiguous()
 
 
-def solve(plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
+def solve(
+    plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool, keep: bool
+) -> tuple[Tensor, list[Tensor]]:
     """Solve T x = u; the blocks may lack some of the first batch axes of u."""
     A, B, C = with_axes_of(u, blocks[0], blocks)
     factor = factorize(plan, (A, B, C), diagonal)
-    return substitute(plan, (A, B, C), factor, u, diagonal, adjoint=False)
+    return substitute(plan, (A, B, C), factor, u, diagonal, adjoint=False), factor
 
 
 def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:

@@ -94,11 +94,13 @@ def substitute(
     return x.movedim(0, -1 - algebra.trailing).contiguous()
 
 
-def solve(plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
+def solve(
+    plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool, keep: bool
+) -> tuple[Tensor, list[Tensor]]:
     """Solve T x = u; the blocks may lack some of the first batch axes of u."""
     A, B, C = with_axes_of(u, blocks[0], blocks)
     factor = factorize(plan, (A, B, C), diagonal)
-    return substitute(plan, (A, B, C), factor, u, diagonal, adjoint=False)
+    return substitute(plan, (A, B, C), factor, u, diagonal, adjoint=False), factor
 
 
 def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:

@@ -1,15 +1,21 @@
 """The solver as plain functions of tensors."""
 
+import operator
 from typing import TYPE_CHECKING, overload
 
 from torch import Tensor
 
+from myosotis.linalg import backends
+from myosotis.linalg.autograd import Spec, solve_once
 from myosotis.linalg.checks import check_tensors, check_tree, check_values
 from myosotis.linalg.factor import Factorization, solve_system
+from myosotis.linalg.familiar import kind_of_call, recall, remember
+from myosotis.linalg.plan import parent_tensor
 from myosotis.linalg.system import (
     LevelBlocks,
     dense_system,
     diagonal_system,
+    prepare_right_side,
     whole_diagonal_system,
 )
 from myosotis.tree import Tree
@@ -149,12 +155,18 @@ def tree_solve_diag(
         if check_finite:
             check_values({"a": a, "b": b, "c": c, "u": u})
         return solve_diag_on_mesh(tree, (a, b, c), u, mesh, backend=backend)
+    kind = None if check_finite else kind_of_call(tree, backend, (a, b, c, u))
+    spec = recall(kind)
+    if spec is not None:
+        return solve_once(parent_tensor(tree), (a, b, c), u, spec, tree.num_edges)
     if check_finite:
         diagonal_system(tree, a, b, c, check_finite=True)
     system = whole_diagonal_system(tree, a, b, c)
-    x = solve_system(system, u, backend, check_finite=check_finite)
-    assert isinstance(x, Tensor)  # only systems given per level have lists for solutions
-    return x
+    right, dtype = prepare_right_side(system, u, check_finite=check_finite)
+    spec = Spec(True, False, backends.choose(backend, right, diagonal=True))
+    if right is u and all(map(operator.is_, system.blocks, (a, b, c))):
+        remember(kind, spec)
+    return solve_once(parent_tensor(tree), system.blocks, right, spec, tree.num_edges).to(dtype)
 
 
 def solve_diag_on_mesh(

@@ -15,7 +15,14 @@ from myosotis import (
     tree_solve_factored,
 )
 from myosotis.compiled import kernel
-from myosotis.linalg.kernels import adjoint, adjoint_sweeps, diagonal, pieces, threads
+from myosotis.linalg.kernels import (
+    adjoint_sweeps,
+    arguments,
+    families,
+    pieces,
+    shared,
+    threads,
+)
 from tests.cases import (
     DTYPES,
     TREES,
@@ -157,21 +164,25 @@ def test_many_systems_with_the_same_coefficients(tree: Tree, dtype: torch.dtype)
 @pytest.fixture
 def cut_small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Trees of any shape and size are cut into families, if they can be at all."""
-    monkeypatch.setattr(diagonal, "SMALL", 0)
+    monkeypatch.setattr(families, "_SMALL", 0)
     for name, value in {"_NEAR": 1 << 10, "_TOP": 0, "_SHARES": 0}.items():
         monkeypatch.setattr(pieces, name, value)
-    pieces.families.cache_clear()
+    for cached in (pieces.families, families._share):
+        cached.cache_clear()
     yield
-    pieces.families.cache_clear()
+    for cached in (pieces.families, families._share):
+        cached.cache_clear()
 
 
-def gradients_of_many(tree: Tree, count: int, channels: int, dtype: torch.dtype) -> list[Tensor]:
-    """All gradients of systems with one matrix."""
+def solution_and_gradients_of_many(
+    tree: Tree, count: int, channels: int, dtype: torch.dtype
+) -> list[Tensor]:
+    """The solution of systems with one matrix, and all its gradients."""
     a, b, c = random_diagonal_system(tree, channels, dtype)
     u = random_right_side((count, tree.num_nodes, channels), dtype)
     arguments = [t.clone().requires_grad_() for t in (a, b, c, u)]
     x = tree_solve_diag(tree, *arguments, backend="cpu")
-    return list(torch.autograd.grad(x, arguments, u.flip(0)))
+    return [x, *torch.autograd.grad(x, arguments, u.flip(0))]
 
 
 @pytest.mark.usefixtures("cut_small")
@@ -181,16 +192,16 @@ def gradients_of_many(tree: Tree, count: int, channels: int, dtype: torch.dtype)
 def test_gradients_of_many_systems_with_the_same_coefficients(
     tree: Tree, dtype: torch.dtype, large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diagonal, "_LARGE", large)
+    monkeypatch.setattr(arguments, "_LARGE", large)
     sizes = ((19, 16), (21, 5))
     eight = 8 * tree.num_nodes * 16 * dtype.itemsize
-    monkeypatch.setattr(adjoint, "_CHUNK", eight)  # go up and down before others do
+    monkeypatch.setattr(families, "_CHUNK", eight)  # go up and down before others do
     solved = count_calls(monkeypatch)
     for count, channels in sizes:
-        found = gradients_of_many(tree, count, channels, dtype)
-        monkeypatch.setattr(diagonal, "MANY", 1 << 20)
-        expected = gradients_of_many(tree, count, channels, dtype)
-        monkeypatch.setattr(diagonal, "MANY", 4)
+        found = solution_and_gradients_of_many(tree, count, channels, dtype)
+        with monkeypatch.context() as few:
+            few.setattr(shared, "share", lambda *_: None)
+            expected = solution_and_gradients_of_many(tree, count, channels, dtype)
         assert all(map(torch.equal, found, expected))
     widths = [channels * dtype.itemsize for _, channels in sizes]
     assert len(solved) == sum(pieces.families(tree, width) is not None for width in widths)
@@ -227,7 +238,7 @@ def test_gradients_of_one_coefficient_for_all_channels_of_many_systems(
 
 @pytest.mark.parametrize(("count", "channels"), [(5, 0), (0, 3)])
 def test_gradients_of_nothing(count: int, channels: int) -> None:
-    found = gradients_of_many(QUAD, count, channels, torch.float32)
+    _, *found = solution_and_gradients_of_many(QUAD, count, channels, torch.float32)
     assert [g.shape for g in found] == [*3 * [(QUAD.num_nodes, channels)], (count, 85, channels)]
     assert not any(g.any() for g in found)
 
@@ -253,7 +264,7 @@ def test_systems_too_large_for_the_caches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Much is written past the caches where rows allow it; leaves leave something behind."""
-    monkeypatch.setattr(diagonal, "_LARGE", 1)
+    monkeypatch.setattr(arguments, "_LARGE", 1)
     system = random_diagonal_system(tree, channels, dtype, batch=batch)
     u = random_right_side((*batch, tree.num_nodes, channels), dtype)
     x = tree_solve_diag(tree, *system, u, backend="cpu")

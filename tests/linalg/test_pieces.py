@@ -10,7 +10,7 @@ from myosotis import (
     TreeMatrix,
     tree_solve_diag,
 )
-from myosotis.linalg.kernels import diagonal
+from myosotis.linalg.kernels import arguments
 from myosotis.linalg.kernels.pieces import by_sum, families, fixed_systems, subtrees
 from myosotis.linalg.kernels.sum_rows import sum_rows
 from tests.cases import (
@@ -123,7 +123,7 @@ def test_families_are_small_and_hold_every_child_below_the_crown(name: str) -> N
     ids=["chain", "star", "single node", "lone roots", "one large part", "broom"],
 )
 def test_trees_that_do_not_consist_of_small_families(tree: Tree) -> None:
-    assert families(tree, 1 << 9) is None
+    assert families(tree, 1 << 11) is None
     assert families(tree, 1 << 20) is None
 
 
@@ -143,7 +143,7 @@ def test_trees_that_fit_the_caches_are_shared_too() -> None:
 def test_one_system_on_a_broad_tree(
     tree: Tree, dtype: torch.dtype, large: int, channels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diagonal, "_LARGE", large)
+    monkeypatch.setattr(arguments, "_LARGE", large)
     system = random_diagonal_system(tree, channels, dtype)
     u = random_right_side((tree.num_nodes, channels), dtype)
     assert u.numel() > 1 << 16  # enough for threads to share

@@ -1,20 +1,20 @@
 """λ = T^-H g for many systems with one matrix, and the gradients of its coefficients, in one go.
 
-Gradients are sums over systems. So that each has its place, threads share nodes instead of systems:
-the tree is cut below one of its levels into parts small enough for the caches next to the core
-(`pieces.families`), and some systems at a time take turns at each of them, up and then down. On the
-way down λ is multiplied where it is made, instead of being read again, and sums stay in registers
-while systems take turns.
+Gradients are sums over systems. In the order of `family_sweeps`, in which threads share nodes
+instead of systems, each has its place: on the way down λ is multiplied where it is made, instead of
+being read again, and sums stay in registers while systems take turns.
 
 The operations are those of `diagonal_sweeps` and `gradient_sweeps.outer`, in an order that leaves
 the same bits.
 """
 
+import numpy as np
 from numba import uintp
 
 from myosotis.compiled import inlined, kernel
 from myosotis.linalg.kernels.cutting import cuts, over_strips, put
-from myosotis.linalg.kernels.diagonal_sweeps import climb, descend, start, whole_rows
+from myosotis.linalg.kernels.diagonal_sweeps import whole_rows
+from myosotis.linalg.kernels.family_sweeps import climb_piece, take_turns
 from myosotis.linalg.kernels.gradient_sweeps import outer_piece
 from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
@@ -30,59 +30,39 @@ from myosotis.linalg.kernels.team import deal_out
 
 __all__ = ["TURNS", "solve"]
 
-AHEAD = 1 << 10  # bytes before they are needed that rows are asked for: families are small
 TURNS = 8  # systems that take turns at a family: their rows stay in the first cache
+AHEAD = 1 << 10  # bytes before they are needed that rows are asked for: families are small
 
 
 @kernel
-def solve(team, pieces, crown, count, together, above, *arguments):
+def solve(team, parts, counts, crown, gradients, *arguments):
     """Leave λ, and the gradients of all three tables.
 
-    pieces: of `pieces.Families`. crown: as for `gradient_sweeps.outer`, the nodes that are in no
-    piece as children. count: of systems. together: how many of these go up and down before the next
-    do, so that they are still in the third cache on the way down. above: arguments of
-    `gradient_sweeps.outer`. Arguments: `top` and `segments` of `pieces.Families`; then as for
-    `diagonal_sweeps.sweep` up to the sizes, systems all having the same matrix; away; products:
-    (address of x, addresses of the gradients).
+    crown: pieces of the nodes that are in no piece as children, and how many of these go together,
+    as for `gradient_sweeps.outer`. gradients: (address of x, addresses of the gradients, number of
+    edges and rows of the tables, likewise). All others as for `family_sweeps.sweep`.
     """
-    for g in range(uintp(0), count, together):
-        systems = (g, min(g + together, count))
-        deal_out(team, pieces, climb_piece, (systems, arguments))
-        deal_out(team, crown, cross_top, (uintp(crown.shape[0]), systems, arguments))
-        deal_out(team, pieces, descend_piece, (systems, arguments))
-    deal_out(team, crown, outer_piece, above)
+    _, tree, unit, _, sharing, _, ends, sizes_in_bytes, _ = arguments
+    x, products, edges = gradients
+    _, width, item = sizes_in_bytes
+    take_turns(team, parts, counts, cross_piece, (arguments, (x, products)))
+    begins = np.zeros(sharing[0].size, dtype=np.bool_)
+    begins[0] = True
+    above = (tree[0], unit, (sharing[0], begins), (ends[1], x), products, edges)
+    deal_out(team, crown[0], outer_piece, (*above, width, item, crown[1], False))
 
 
 @kernel
-def climb_piece(pieces, systems, arguments, i):
-    _, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, _, _ = arguments
-    sizes, some = whole_rows(sharing, sizes_in_bytes), (pieces[i, 0], pieces[i, 1])
-    for g in range(systems[0], systems[1], uintp(TURNS)):
-        turns = (g, min(g + uintp(TURNS), systems[1]))
-        climb(segments, some, tree, unit, tables[2], sharing, signs[2], ends, sizes, turns)
+def cross_piece(pieces, above, below, arguments, products, i):
+    """Take those systems down that are above the i-th piece, and those up that are below it."""
+    descend_piece(pieces, above, arguments, products, i)
+    climb_piece(pieces, below, arguments, i)
 
 
 @kernel
-def cross_top(shares, parts, systems, arguments, i):
-    """Take the i-th of so many parts of the systems through what is above all pieces."""
-    top, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, _ = arguments
-    sizes, some = whole_rows(sharing, sizes_in_bytes), (top[0, 0], top[0, 1])
-    first, count = systems[0], systems[1] - systems[0]
-    for b in range(first + count * i // parts, first + count * (i + uintp(1)) // parts):
-        one = (b, b + uintp(1))
-        climb(segments, some, tree, unit, tables[2], sharing, signs[2], ends, sizes, one)
-        start(tree, unit, tables, sharing, signs, ends, sizes, one, None, None)
-        rest = (tables, sharing, signs, ends, sizes, one, away, None, None)
-        descend(segments, some, tree, unit, *rest)
-    fence()
-
-
-@kernel
-def descend_piece(pieces, systems, arguments, i):
+def descend_piece(pieces, systems, arguments, products, i):
     """Leave λ of the children in a piece, and what the systems add to their gradients."""
-    _, segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away, products = (
-        arguments
-    )
+    segments, tree, unit, tables, sharing, signs, ends, sizes_in_bytes, away = arguments
     _, first_child, num_children, _ = tree
     inverse, down, _ = tables
     step, width, item, size, across = whole_rows(sharing, sizes_in_bytes)

@@ -10,16 +10,25 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from torch import Tensor
 
+from myosotis.linalg.apply import Blocks
 from myosotis.memory import reusable
 from myosotis.tree import Tree
 
 __all__ = [
+    "Index",
+    "Signs",
     "addresses",
+    "beyond_caches",
+    "edge_rows",
     "empty",
     "in_memory",
     "inner_rank",
+    "numbers",
     "own_rows",
+    "past_caches",
     "rows_in_memory",
+    "summed_to",
+    "sweep_arguments",
     "systems_of",
     "tree_arrays",
     "unit_of",
@@ -28,8 +37,10 @@ __all__ = [
 ]
 
 Index = NDArray[np.uint64]
+Signs = tuple[int | None, int, int]
 
-_LARGE = 1 << 20  # bytes from which on the C library may give memory back as soon as it is freed
+_LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
+_KEPT = 1 << 20  # bytes from which on the C library may give memory back as soon as it is freed
 
 
 def in_memory(t: Tensor) -> Tensor:
@@ -67,7 +78,7 @@ def empty(like: Tensor, *shape: int) -> Tensor:
     """
     shape = shape or tuple(like.shape)
     size = prod(shape) * like.element_size()
-    if size < _LARGE:
+    if size < _KEPT:
         return torch.empty(shape, dtype=like.dtype)
     return torch.from_numpy(reusable(size).view(unit_of(like.dtype).dtype).reshape(shape))
 
@@ -125,3 +136,51 @@ def width_of(t: Tensor) -> int:
 def unit_of(dtype: torch.dtype) -> Any:
     """The number 1 as a NumPy scalar."""
     return torch.ones((), dtype=dtype).numpy()[()]
+
+
+def past_caches(*results: Tensor) -> bool:
+    """Whether rows of all of these may and should be written past the caches."""
+    aligned = all(width_of(t) % 64 == 0 and t.data_ptr() % 64 == 0 for t in results)
+    return aligned and beyond_caches(results[0].numel() * results[0].element_size())
+
+
+def beyond_caches(size: int) -> bool:
+    """Whether so many bytes will not stay in the caches anyway."""
+    return size >= _LARGE
+
+
+def edge_rows(tree: Tree, blocks: Blocks) -> tuple[np.uint64, ...]:
+    """(E, rows of B, of C): `gradient_sweeps.outer` writes zeros where roots have rows."""
+    return unsigned(tree.num_edges, blocks[1].shape[-2], blocks[2].shape[-2])
+
+
+def summed_to(blocks: Blocks, products: list[Tensor]) -> Blocks:
+    """Sums over channels where there is one coefficient for all."""
+    pairs = zip(products, blocks, strict=True)
+    A, B, C = (t if t.shape == block.shape else t.sum_to_size(block.shape) for t, block in pairs)
+    return A, B, C
+
+
+def sweep_arguments(
+    tree: Tree, tables: Blocks, signs: Signs, rows: Index, u: Tensor, x: Tensor
+) -> tuple[Any, ...]:
+    """What all sweeps take, see `diagonal_sweeps.sweep`."""
+    inverse, down, _ = tables
+    one = None if inverse.shape[-1] == u.shape[-1] else True
+    system = systems_of(inverse.shape[:-2], u.shape[:-2])
+    return (
+        tree_arrays(tree),
+        unit_of(u.dtype),
+        addresses(*tables),
+        (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one),
+        numbers(u.dtype, signs),
+        addresses(u, x),
+        unsigned(width_of(inverse), width_of(u), u.element_size()),
+    )
+
+
+@lru_cache(maxsize=64)
+def numbers(dtype: torch.dtype, signs: Signs) -> tuple[Any, ...]:
+    """The signs as real numbers of the precision of `dtype`."""
+    real = unit_of(dtype).real.dtype.type
+    return tuple(None if sign is None else real(sign) for sign in signs)

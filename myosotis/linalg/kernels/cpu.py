@@ -33,10 +33,12 @@ def substitute(
     return dense.substitute(plan.tree, blocks, factor, u, adjoint)
 
 
-def solve(plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool) -> Tensor:
+def solve(
+    plan: Plan, blocks: Blocks, u: Tensor, diagonal: bool, keep: bool
+) -> tuple[Tensor, list[Tensor]]:
     """Solve T x = u; the blocks may lack some of the first batch axes of u."""
     tree = plan.tree
-    return scalar.solve(tree, blocks, u) if diagonal else dense.solve(tree, blocks, u)
+    return scalar.solve(tree, blocks, u, keep) if diagonal else dense.solve(tree, blocks, u, keep)
 
 
 def gradients(plan: Plan, left: Tensor, right: Tensor, blocks: Blocks, diagonal: bool) -> Blocks:

@@ -6,6 +6,7 @@ from myosotis.compiled import inlined, kernel
 from myosotis.linalg.kernels.strips import (
     NARROW,
     WIDE,
+    bytes_of,
     narrow,
     single,
     store,
@@ -13,24 +14,30 @@ from myosotis.linalg.kernels.strips import (
     wide,
 )
 
-__all__ = ["cuts", "over_strips", "put"]
+__all__ = ["cuts", "over_broad_strips", "over_strips", "put"]
 
 
 @kernel
-def cuts(size, item):
-    """How a row of `size` bytes is cut: ends of the wide, narrow and single strips; `item`."""
-    end = size - size % uintp(WIDE)
+def cuts(size, item, broad=WIDE):
+    """How a row of `size` bytes is cut: ends of the broad, narrow and single strips; `item`."""
+    end = size - size % uintp(broad)
     return end, size - (size - end) % (uintp(NARROW) * item), size, item
 
 
 @inlined
 def over_strips(unit, cuts, body, arguments):
     """Call body(like, at, *arguments) for every strip of a row, `at` being its place in bytes."""
-    wide_end, narrow_end, end, item = cuts
+    over_broad_strips(wide(unit), unit, cuts, body, arguments)
+
+
+@inlined
+def over_broad_strips(broad, unit, cuts, body, arguments):
+    """The same with other broad strips, for which the row must be cut too."""
+    broad_end, narrow_end, end, item = cuts
     at = uintp(0)
-    while at < wide_end:
-        body(wide(unit), at, *arguments)
-        at += uintp(WIDE)
+    while at < broad_end:
+        body(broad, at, *arguments)
+        at += bytes_of(broad)
     while at < narrow_end:
         body(narrow(unit), at, *arguments)
         at += uintp(NARROW) * item

@@ -86,13 +86,17 @@ def substitute(
     return x
 
 
-def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
-    """Solve T x = u. u (*batch, L, d, r); the blocks may lack some of its first axes."""
-    if prod(blocks[0].shape[:-3]) == prod(u.shape[:-3]) >= _LEAST_INTERLEAVED:
+def solve(tree: Tree, blocks: Blocks, u: Tensor, keep: bool) -> tuple[Tensor, list[Tensor]]:
+    """Solve T x = u. u (*batch, L, d, r); the blocks may lack some of its first axes.
+
+    Returns x and, if the caller wants to keep it, the factor.
+    """
+    if prod(blocks[0].shape[:-3]) == prod(u.shape[:-3]) >= _LEAST_INTERLEAVED and not keep:
         x = _solve_interleaved(tree, blocks, u)
         if x is not None:
-            return x
-    return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
+            return x, []
+    factor = factorize(tree, blocks)
+    return substitute(tree, blocks, factor, u, adjoint=False), factor
 
 
 def _solve_interleaved(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:

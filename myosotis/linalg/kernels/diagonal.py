@@ -17,20 +17,28 @@ from myosotis.linalg.kernels import (
     gradient_sweeps,
     onesided,
     scalar_sweeps,
+    shared,
 )
 from myosotis.linalg.kernels.arguments import (
+    Signs,
     addresses,
+    beyond_caches,
+    edge_rows,
     empty,
     in_memory,
     inner_rank,
     own_rows,
+    past_caches,
     rows_in_memory,
+    summed_to,
+    sweep_arguments,
     systems_of,
     tree_arrays,
     unit_of,
     unsigned,
     width_of,
 )
+from myosotis.linalg.kernels.families import stays_near
 from myosotis.linalg.kernels.pieces import (
     GROUP,
     by_node,
@@ -44,28 +52,15 @@ from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
 __all__ = [
-    "MANY",
-    "SMALL",
     "Sums",
-    "edge_rows",
     "empty_factor",
     "factorize",
     "gradients",
-    "past_caches",
     "slogdet",
     "solve",
     "solve_sweep",
     "substitute",
-    "summed_to",
-    "sweep_arguments",
-    "system_and_first",
 ]
-
-Signs = tuple[int | None, int, int]
-
-_LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
-SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
-MANY = 4  # systems from which on it pays to arrange for what they have in common
 
 
 class Sums(NamedTuple):
@@ -108,9 +103,9 @@ def factorize(tree: Tree, blocks: Blocks) -> list[Tensor]:
         sizes = unsigned(E, b_rows, c_rows), unsigned(width_of(a), a.element_size())
         tail = past_caches(inverse, up), _address(singular)
         arguments = tree_arrays(tree), unit_of(a.dtype), tables, *sizes, *tail
-        shared = _shared(tree, a, roots=True)
-        if shared is not None:
-            elimination_sweeps.eliminate_by_subtrees(*shared, *arguments)
+        subtrees = _subtrees(tree, a, roots=True)
+        if subtrees is not None:
+            elimination_sweeps.eliminate_by_subtrees(*subtrees, *arguments)
         else:
             run_on_threads(elimination_sweeps.eliminate, systems_or_channels(a), *arguments)
     if singular[0]:
@@ -139,33 +134,37 @@ def substitute(
     return solve_sweep(tree, (inverse, down, up), (sign, sign, sign), own_rows(tree), u)
 
 
-def solve(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor:
-    """Solve T x = u. u (*batch, L, h); the blocks may lack some of its first axes."""
-    x = None
+def solve(tree: Tree, blocks: Blocks, u: Tensor, keep: bool) -> tuple[Tensor, list[Tensor]]:
+    """Solve T x = u. u (*batch, L, h); the blocks may lack some of its first axes.
+
+    Returns x and, if the caller wants to keep it, the factor, which is that of `factorize`.
+    """
+    found = None
     if blocks[0].shape[-1] > 1 and not onesided.is_zero(blocks[1]):
         matrices, systems = prod(blocks[0].shape[:-2]), prod(u.shape[:-2])
-        if matrices == systems:
-            x = _solve_fused(tree, blocks, u)
-        elif matrices == 1 and systems > 1:
-            x = _solve_shared(tree, blocks, u)
-    if x is None:
-        return substitute(tree, blocks, factorize(tree, blocks), u, adjoint=False)
-    return x
+        if matrices == 1 and systems > 1:
+            found = shared.solve(tree, blocks, u) or _solve_together(tree, blocks, u)
+        elif matrices == systems and not keep:
+            found = _solve_fused(tree, blocks, u)
+    if found is None:
+        factor = factorize(tree, blocks)
+        found = substitute(tree, blocks, factor, u, adjoint=False), factor
+    return found
 
 
-def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
-    """Many systems with the same coefficients.
+def _solve_together(tree: Tree, blocks: Blocks, u: Tensor) -> tuple[Tensor, list[Tensor]] | None:
+    """(x, factor) of systems with one matrix, eliminated by all threads.
 
-    None if their tree is not worth sharing, or if a pivot is zero: `factorize` reports it.
+    None if the tree is not worth sharing, or if a pivot is zero: `factorize` reports it.
     """
     a, b, c = map(in_memory, blocks)
-    shared = _shared(tree, a, roots=True)
-    if shared is None:
+    subtrees = _subtrees(tree, a, roots=True)
+    if subtrees is None:
         return None
     u = in_memory(u)
     x, singular = empty(u), np.zeros(1, dtype=np.uint8)
-    inverse, down, up = empty(a, 3, *a.shape)  # in one piece, which the next call finds again
-    team, pieces, top, segments = shared
+    inverse, down, up = empty(a, 3, *a.shape)
+    team, pieces, top, segments = subtrees
     elimination = (
         segments,
         tree_arrays(tree),
@@ -186,29 +185,32 @@ def _solve_shared(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
         past_caches(x),
         None,
     )
-    return None if singular[0] else x
+    return None if singular[0] else (x, [inverse, down, up])
 
 
-def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
-    """Systems with coefficients of their own; None if a pivot is zero: `factorize` reports it."""
+def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> tuple[Tensor, list[Tensor]] | None:
+    """(x, no factor) of systems with coefficients of their own.
+
+    None if a pivot is zero: `factorize` reports it.
+    """
     a, (b, b_rows), (c, c_rows) = in_memory(blocks[0]), *map(rows_in_memory, blocks[1:])
     u = in_memory(u)
     x = empty(u)
     singular = np.zeros(1, dtype=np.uint8)
     width, item = width_of(u), u.element_size()
-    keep = tree.num_nodes * width >= _LARGE
+    keep = beyond_caches(tree.num_nodes * width)
     rank, kept = own_rows(tree), tree.num_nodes
     if not keep:
         rank, kept = inner_rank(tree), tree.num_nodes - tree.num_leaves
     system = addresses(a, b, c, u, x)
     flags, flag = (keep, past_caches(x)), _address(singular)
-    shared = _shared(tree, u, roots=False)
-    if shared is not None:
-        team, held = shared[0], sum_rows(tree, width) if keep else None
+    subtrees = _subtrees(tree, u, roots=False)
+    if subtrees is not None:
+        team, held = subtrees[0], sum_rows(tree, width) if keep else None
         scratch = empty(u, kept + (held.count(team) if held else 0), u.shape[-1])
         memory = scratch.data_ptr()
         fused_sweeps.solve_by_subtrees(
-            *shared,
+            *subtrees,
             tree_arrays(tree),
             unit_of(u.dtype),
             (np.uint64(item), (*system, np.uint64(width)), unsigned(memory, width)),
@@ -234,10 +236,10 @@ def _solve_fused(tree: Tree, blocks: Blocks, u: Tensor) -> Tensor | None:
             flags,
             flag,
         )
-    return None if singular[0] else x
+    return None if singular[0] else (x, [])
 
 
-def _shared(tree: Tree, t: Tensor, roots: bool) -> tuple[Any, ...] | None:
+def _subtrees(tree: Tree, t: Tensor, roots: bool) -> tuple[Any, ...] | None:
     """(Team, pieces, top, segments) if the one system of t (*batch, L, h) is worth sharing."""
     team = team_for(t.numel()) if prod(t.shape[:-2]) == 1 else None
     parts = None if team is None else subtrees(tree, width_of(t), roots)
@@ -246,12 +248,6 @@ def _shared(tree: Tree, t: Tensor, roots: bool) -> tuple[Any, ...] | None:
 
 def _address(flag: NDArray[np.uint8]) -> np.uint64:
     return np.uint64(flag.ctypes.data)
-
-
-def past_caches(*results: Tensor) -> bool:
-    """Whether rows of all of these may and should be written past the caches."""
-    aligned = all(width_of(t) % 64 == 0 and t.data_ptr() % 64 == 0 for t in results)
-    return aligned and results[0].numel() * results[0].element_size() >= _LARGE
 
 
 def solve_sweep(
@@ -270,40 +266,25 @@ def solve_sweep(
     """
     u = in_memory(u)
     inverse, down, up = (in_memory(t) for t in tables)
+    found = shared.sweep(tree, (inverse, down, up), signs, rows, u) if sums is None else None
+    if found is not None:
+        return found
     x = empty(u)
     arguments = sweep_arguments(tree, (inverse, down, up), signs, rows, u, x)
     away = past_caches(x)
-    shared = _shared(tree, u, roots=True) if sums is None else None
-    if shared is not None:
-        diagonal_sweeps.sweep_by_subtrees(*shared, *arguments, away)
+    subtrees = _subtrees(tree, u, roots=True) if sums is None else None
+    if subtrees is not None:
+        diagonal_sweeps.sweep_by_subtrees(*subtrees, *arguments, away)
     else:
         run_on_threads(
             diagonal_sweeps.sweep,
             systems_or_channels(u) if sums is None else sums.pieces,
             *arguments,
-            np.uint64(GROUP if inverse.shape[-2] * width_of(inverse) > SMALL else 1),
+            np.uint64(1 if stays_near(inverse) else GROUP),
             away,
             None if sums is None else sums.arguments(),
         )
     return x
-
-
-def sweep_arguments(
-    tree: Tree, tables: Blocks, signs: Signs, rows: NDArray[np.uint64], u: Tensor, x: Tensor
-) -> tuple[Any, ...]:
-    """What all sweeps take, see `diagonal_sweeps.sweep`."""
-    inverse, down, _ = tables
-    one = None if inverse.shape[-1] == u.shape[-1] else True
-    system = systems_of(inverse.shape[:-2], u.shape[:-2])
-    return (
-        tree_arrays(tree),
-        unit_of(u.dtype),
-        addresses(*tables),
-        (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one),
-        _signs(u.dtype, signs),
-        addresses(u, x),
-        unsigned(width_of(inverse), width_of(u), u.element_size()),
-    )
 
 
 def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tensor:
@@ -328,7 +309,7 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
         by_node(left),
         tree_arrays(tree)[0],
         unit_of(left.dtype),
-        system_and_first(blocks[0].shape[:-2], left.shape[:-2]),
+        _system_and_first(blocks[0].shape[:-2], left.shape[:-2]),
         addresses(left, right),
         addresses(*products),
         edge_rows(tree, blocks),
@@ -338,20 +319,8 @@ def gradients(tree: Tree, left: Tensor, right: Tensor, blocks: Blocks) -> Blocks
     return summed_to(blocks, products)
 
 
-def edge_rows(tree: Tree, blocks: Blocks) -> tuple[np.uint64, ...]:
-    """(E, rows of B, of C): `gradient_sweeps.outer` writes zeros where roots have rows."""
-    return unsigned(tree.num_edges, blocks[1].shape[-2], blocks[2].shape[-2])
-
-
-def summed_to(blocks: Blocks, products: list[Tensor]) -> Blocks:
-    """Sums over channels where there is one coefficient for all."""
-    pairs = zip(products, blocks, strict=True)
-    A, B, C = (t if t.shape == block.shape else t.sum_to_size(block.shape) for t, block in pairs)
-    return A, B, C
-
-
 @lru_cache(maxsize=64)
-def system_and_first(batch: torch.Size, full: torch.Size) -> tuple[NDArray[Any], NDArray[Any]]:
+def _system_and_first(batch: torch.Size, full: torch.Size) -> tuple[NDArray[Any], NDArray[Any]]:
     """The matrix of each system, and whether it is the first that has it."""
     system = systems_of(batch, full)
     first = np.zeros(len(system), dtype=np.bool_)
@@ -363,10 +332,3 @@ def slogdet(factor: list[Tensor]) -> tuple[Tensor, Tensor]:
     """(Sign, log|det T|), each (*batch, h)."""
     inverse = factor[0]
     return inverse.conj().sgn().prod(-2), -inverse.abs().log().sum(-2)
-
-
-@lru_cache(maxsize=64)
-def _signs(dtype: torch.dtype, signs: Signs) -> tuple[Any, ...]:
-    """The signs as real numbers of the precision of `dtype`."""
-    real = unit_of(dtype).real.dtype.type
-    return tuple(None if sign is None else real(sign) for sign in signs)

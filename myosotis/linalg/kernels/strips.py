@@ -22,6 +22,7 @@ __all__ = [
     "NARROW",
     "WIDE",
     "add_product",
+    "bytes_of",
     "fetch_ahead",
     "has_zero",
     "is_complex",
@@ -32,6 +33,7 @@ __all__ = [
     "raise_flag",
     "reciprocal",
     "rolled",
+    "short",
     "single",
     "store",
     "store_away",
@@ -76,6 +78,13 @@ def wide(typingctx: Any, unit: Any) -> Any:
 
 
 @intrinsic
+def short(typingctx: Any, unit: Any) -> Any:
+    """A strip of zeros so short that four, and what they are multiplied by, stay in registers."""
+    real, parts = _StripType(unit, 0).parts
+    return _blank(unit, 8 * (WIDE // parts if AVX512 else LINE) // (parts * real.bitwidth))
+
+
+@intrinsic
 def narrow(typingctx: Any, unit: Any) -> Any:
     """A narrow strip of zeros."""
     return _blank(unit, NARROW)
@@ -92,6 +101,16 @@ def _blank(unit: Any, lanes: int) -> Any:
         return ir.Constant(context.get_value_type(signature.return_type), None)
 
     return _StripType(unit, lanes)(unit), codegen
+
+
+@intrinsic
+def bytes_of(typingctx: Any, strip: Any) -> Any:
+    """How many bytes a strip fills, known when a kernel is compiled."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(ir.IntType(64), strip.lanes * _row(context, builder, strip).bytes)
+
+    return types.uint64(strip), codegen
 
 
 @intrinsic

@@ -1,0 +1,116 @@
+"""How many systems with one matrix share the tree."""
+
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from myosotis.linalg.apply import Blocks
+from myosotis.linalg.kernels.adjoint_sweeps import TURNS
+from myosotis.linalg.kernels.arguments import (
+    Index,
+    Signs,
+    addresses,
+    numbers,
+    tree_arrays,
+    unit_of,
+    unsigned,
+    width_of,
+)
+from myosotis.linalg.kernels.pieces import families
+from myosotis.linalg.kernels.threads import Pieces, Team, team_or_self
+from myosotis.tree import Tree
+
+__all__ = ["Sharing", "share", "stays_near"]
+
+_MANY = 4  # systems from which on it pays to arrange for what they have in common
+_SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
+_CHUNK = 3 << 22  # bytes of right-hand sides that stay in the third cache
+
+
+class Sharing(NamedTuple):
+    """How threads and systems share a tree, and what sweeps are told in every call.
+
+    Attributes:
+        team: the threads.
+        parts: (pieces, top) of `pieces.Families`.
+        segments, crown: likewise.
+        counts: (systems, how many of them go up before they come down).
+        fixed: see `diagonal_sweeps.sweep`: tree; unit; the system of each right-hand side; rows
+            from one matrix to the next, of which there is one only; whether there is one
+            coefficient for all channels; sizes in bytes.
+    """
+
+    team: Team
+    parts: tuple[Pieces, Pieces]
+    segments: Pieces
+    crown: int
+    counts: tuple[np.uint64, ...]
+    fixed: tuple[Any, ...]
+
+    def arguments(
+        self, tables: Blocks, signs: Signs, rows: Index, u: Tensor, x: Tensor
+    ) -> tuple[Any, ...]:
+        """What `family_sweeps.sweep` takes, from `segments` to the sizes."""
+        tree, unit, system, none, one, sizes = self.fixed
+        return (
+            self.segments,
+            tree,
+            unit,
+            addresses(*tables),
+            (system, rows, none, none, one),
+            numbers(u.dtype, signs),
+            addresses(u, x),
+            sizes,
+        )
+
+
+def share(tree: Tree, table: Tensor, u: Tensor) -> Sharing | None:
+    """How systems u (*batch, L, h) with this table of coefficients share the tree.
+
+    None unless many systems have one matrix, too large to stay in the caches with each of them,
+    some systems stay in the third cache together, and the tree can be cut into families.
+    """
+    # The last argument is what `team_or_self` depends on besides its own.
+    return _share(tree, table.shape, u.shape, u.dtype, torch.get_num_threads())
+
+
+def stays_near(table: Tensor) -> bool:
+    """Whether a table of coefficients stays in the caches from one system to the next."""
+    return table.shape[-2] * width_of(table) <= _SMALL
+
+
+@lru_cache(maxsize=64)
+def _share(
+    tree: Tree, table: torch.Size, full: torch.Size, dtype: torch.dtype, threads: int
+) -> Sharing | None:
+    systems, channels, item = prod(full[:-2]), full[-1], dtype.itemsize
+    far = prod(table[-2:]) * item > _SMALL
+    if systems < _MANY or channels == 1 or prod(table[:-2]) > 1 or not far:
+        return None
+    width = channels * item
+    together = _CHUNK // (tree.num_nodes * width)
+    if together < TURNS:
+        return None
+    team, found = team_or_self(prod(full)), families(tree, width)
+    if team is None or found is None:
+        return None
+    pieces, top, segments, crown = found
+    return Sharing(
+        team,
+        (pieces, top),
+        segments,
+        crown,
+        unsigned(systems, together - together % TURNS),
+        (
+            tree_arrays(tree),
+            unit_of(dtype),
+            np.zeros(systems, dtype=np.uint64),
+            np.uint64(0),
+            None if table[-1] == channels else True,
+            unsigned(table[-1] * item, width, item),
+        ),
+    )
