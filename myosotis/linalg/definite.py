@@ -1,13 +1,18 @@
 """The public entry to the positive-definite family."""
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from myosotis.errors import DataError, ShapeError
 from myosotis.linalg import backends
+from myosotis.linalg.autograd import Spec
 from myosotis.linalg.checks import check_tensors, check_tree, check_values
 from myosotis.linalg.factor import Factorization
 from myosotis.linalg.factored import solve_factored
+from myosotis.linalg.familiar import kind_of_call, recall, remember
 from myosotis.linalg.ops import traced
 from myosotis.linalg.plan import parent_tensor
 from myosotis.linalg.system import System, broadcast, over_nodes, prepare_right_side
@@ -57,6 +62,10 @@ def tree_solve_factored(
         >>> tree_solve_factored(tree, a, d, torch.ones(3, 1)).flatten()
         tensor([2.1875, 2.3750, 1.7500])
     """
+    tensors = (a, d, u, rows)
+    kind = None if check_finite else kind_of_call("factored", tree, backend, tensors)
+    if rows is not None and recall(kind) is not None and _known_rows(rows, a.shape[-2]):
+        return _solve_on_cpu(tree, rows, a, d, u)
     check_tree(tree)
     a, d, table_rows = _tables(tree, a, d, rows)
     if check_finite:
@@ -65,12 +74,25 @@ def tree_solve_factored(
     right, dtype = prepare_right_side(shapes, u, check_finite=check_finite)
     chosen = backends.choose(backend, a, diagonal=True)
     if chosen == "cpu":
-        extra = (1,) * (right.ndim - a.ndim)
-        a, d = (t.reshape(extra + t.shape) for t in (a, d))
-        return solve_factored(parent_tensor(tree), table_rows, a, d, right).to(dtype)
+        if kind is not None and _as_given(tensors, (a, d, right, table_rows)):
+            remember(kind, Spec(diagonal=True, adjoint=False, backend=chosen))
+        return _solve_on_cpu(tree, table_rows, a, d, right).to(dtype)
     a, d = (t.index_select(-2, table_rows.to(t.device)) for t in (a, d))
     system = System(tree, definite_blocks(tree, a, d), diagonal=True)
     return Factorization(system, chosen).solve_uniform(right, adjoint=False).to(dtype)
+
+
+def _solve_on_cpu(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> Tensor:
+    """The same for tensors that fit: a, d (*batch, R, H), u (*full, L, H)."""
+    extra = (1,) * (u.ndim - a.ndim)
+    a, d = (t.reshape(extra + t.shape) for t in (a, d)) if extra else (a, d)
+    return solve_factored(parent_tensor(tree), rows, a, d, u)
+
+
+def _as_given(given: Iterable[Tensor | None], prepared: Iterable[Tensor]) -> bool:
+    """Whether tensors were neither converted nor expanded."""
+    pairs = zip(given, prepared, strict=True)
+    return all(t is not None and (t.shape, t.dtype) == (p.shape, p.dtype) for t, p in pairs)
 
 
 def definite_blocks(tree: Tree, a: Tensor, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -132,11 +154,21 @@ def _checked_rows(tree: Tree, rows: Tensor, a: Tensor, d: Tensor) -> Tensor:
             f"rows has shape {tuple(rows.shape)} and dtype {rows.dtype}; expected int64 "
             f"({tree.num_nodes},): a row of the table for each node"
         )
-    if not traced(rows):
+    if not traced(rows) and not _known_rows(rows, a.shape[-2]):
         least, most = rows.aminmax() if len(rows) else (rows.new_zeros(()),) * 2
         if least < 0 or most >= a.shape[-2]:
             node = int(((rows < 0) | (rows >= a.shape[-2])).nonzero()[0])
             raise ShapeError(
                 f"rows[{node}] is {int(rows[node])}, but the tables have {a.shape[-2]} rows"
             )
+        if not rows.is_inference():
+            _checked[rows] = rows._version, a.shape[-2]
     return rows.cpu().contiguous()
+
+
+# Which state of the rows was looked at, and how many rows the tables had.
+_checked: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+
+
+def _known_rows(rows: Tensor, size: int) -> bool:
+    return not rows.is_inference() and _checked.get(rows) == (rows._version, size)

@@ -19,11 +19,13 @@ _MOST = 64  # kinds of calls that are remembered
 _known: dict[Hashable, Spec] = {}
 
 
-def kind_of_call(tree: object, backend: str | None, tensors: tuple[object, ...]) -> Hashable:
-    """All that checks look at; None if there is more to look at than plain tensors have."""
+def kind_of_call(
+    function: str, tree: object, backend: str | None, tensors: tuple[object, ...]
+) -> Hashable:
+    """All that `function` checks; None if there is more to look at than plain tensors have."""
     if torch.compiler.is_compiling() or type(tree) is not Tree:
         return None
-    kind: list[Hashable] = [tree, backend]
+    kind: list[Hashable] = [function, tree, backend]
     for t in tensors:
         if type(t) is not Tensor and type(t) is not torch.nn.Parameter:
             return None

@@ -155,7 +155,7 @@ def tree_solve_diag(
         if check_finite:
             check_values({"a": a, "b": b, "c": c, "u": u})
         return solve_diag_on_mesh(tree, (a, b, c), u, mesh, backend=backend)
-    kind = None if check_finite else kind_of_call(tree, backend, (a, b, c, u))
+    kind = None if check_finite else kind_of_call("diag", tree, backend, (a, b, c, u))
     spec = recall(kind)
     if spec is not None:
         return solve_once(parent_tensor(tree), (a, b, c), u, spec, tree.num_edges)

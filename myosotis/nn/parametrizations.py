@@ -21,9 +21,11 @@ from torch import Tensor
 
 from myosotis.linalg import TreeMatrix, tree_solve_diag, tree_solve_factored
 from myosotis.linalg.plan import parent_tensor
+from myosotis.nn.bounded import bounded, positive
 from myosotis.nn.coefficients import Coefficients
 from myosotis.nn.contraction import uncontract
 from myosotis.nn.initial import Start
+from myosotis.nn.pieces import within_reach
 from myosotis.nn.precision import full_precision
 from myosotis.nn.selected import add_and_contract, can_fuse
 from myosotis.tree import Tree
@@ -31,8 +33,6 @@ from myosotis.tree import Tree
 __all__ = ["PARAMETRIZATIONS", "Parametrization"]
 
 Parametrization = Literal["factor", "upward", "split", "dominant", "spectral", "free"]
-
-WEIGHT_RANGE = 5.0  # the weights d lie between e^-5 and e^5
 
 
 class Factor(Coefficients):
@@ -49,16 +49,22 @@ class Factor(Coefficients):
 
     def _factors(self, values: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
         """a (…, heads, block, block) below one in norm, and d > 0 (…, heads, block, 1)."""
-        return self._contracted(values["coupling"]), self._positive(values["weight"])
+        return self._contracted(values["coupling"]), positive(values["weight"])
 
-    def _positive(self, weight: Tensor) -> Tensor:
-        return (WEIGHT_RANGE * torch.tanh(weight / WEIGHT_RANGE)).exp()
+    def _table_factors(self) -> tuple[Tensor, Tensor]:
+        """The same as tables (rows, heads · rhs), in one operation."""
+        coupling, weight = full_precision(*self.tables.values())
+        pairs = coupling.reshape(-1, 2 if self.complex_heads else 1)
+        a, d = bounded(pairs, weight.reshape(-1))
+        a = torch.view_as_complex(a) if self.complex_heads else a
+        shape = self.layout.num_rows, -1
+        return self._by_rhs(a.view(shape)), self._by_rhs(d.view(shape))
 
     def _selected_factors(self, rows: Tensor, x: Tensor | None) -> tuple[Tensor, Tensor]:
         """The same for the nodes, (batch, L, heads) each, in one pass through memory."""
         coupling, weight = (t.flatten(1) for t in full_precision(*self.tables.values()))
         a, weight = add_and_contract(self._selected(x), coupling, weight, rows)
-        return self._by_rhs(a), self._by_rhs(self._positive(weight))
+        return self._by_rhs(a), self._by_rhs(positive(weight))
 
     def _blocks(self, tree: Tree, values: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
         a, d = self._factors(values)
@@ -97,6 +103,8 @@ class Factor(Coefficients):
         fused = self.select is not None and edges is None and self.complex_heads
         if rows is not None and fused and can_fuse(u, self.layout.num_rows):
             return self._selected_factors(rows, x)
+        if rows is None and within_reach(u):
+            return self._table_factors()
         a, d = self._factors(self._cut(self._values(rows, x), edges))
         return self._by_channel(a), self._by_channel(d)
 

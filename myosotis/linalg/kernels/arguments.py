@@ -166,16 +166,32 @@ def sweep_arguments(
 ) -> tuple[Any, ...]:
     """What all sweeps take, see `diagonal_sweeps.sweep`."""
     inverse, down, _ = tables
-    one = None if inverse.shape[-1] == u.shape[-1] else True
-    system = systems_of(inverse.shape[:-2], u.shape[:-2])
+    shapes = inverse.shape, down.shape[-2], u.shape
+    arrays, unit, system, pivot_rows, edge_rows, one, sizes = _fixed(tree, *shapes, u.dtype)
     return (
-        tree_arrays(tree),
-        unit_of(u.dtype),
+        arrays,
+        unit,
         addresses(*tables),
-        (system, rows, *unsigned(inverse.shape[-2], down.shape[-2]), one),
+        (system, rows, pivot_rows, edge_rows, one),
         numbers(u.dtype, signs),
         addresses(u, x),
-        unsigned(width_of(inverse), width_of(u), u.element_size()),
+        sizes,
+    )
+
+
+@lru_cache(maxsize=256)
+def _fixed(
+    tree: Tree, table: torch.Size, edges: int, full: torch.Size, dtype: torch.dtype
+) -> tuple[Any, ...]:
+    """All of that but addresses, signs and rows: looked up in one place, which may be far away."""
+    item = dtype.itemsize
+    return (
+        tree_arrays(tree),
+        unit_of(dtype),
+        systems_of(table[:-2], full[:-2]),
+        *unsigned(table[-2], edges),
+        None if table[-1] == full[-1] else True,
+        unsigned(table[-1] * item, full[-1] * item, item),
     )
 
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from myosotis.linalg.kernels import gradient_sweeps
+from myosotis.linalg.kernels import gradient_sweeps, table_sweeps
 from myosotis.linalg.kernels.arguments import (
     addresses,
     in_memory,
@@ -21,7 +21,7 @@ from myosotis.linalg.kernels.arguments import (
 )
 from myosotis.linalg.kernels.diagonal import Sums, solve_sweep
 from myosotis.linalg.kernels.pieces import by_node, by_sum, crowd, fixed_systems
-from myosotis.linalg.kernels.threads import run_on_threads
+from myosotis.linalg.kernels.threads import run_on_threads, spans
 from myosotis.linalg.singular import raise_if_singular
 from myosotis.tree import Tree
 
@@ -36,13 +36,21 @@ def solve(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> Tensor:
 
 
 def _solve(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor, sums: Sums | None) -> Tensor:
-    if not d.all():
-        zero = (d == 0).index_select(-2, rows)
-        raise_if_singular(tree, zero.movedim(-2, 0), diagonal=True, ordered=True)
-    inverse = d.reciprocal()
-    if a.is_complex():
-        inverse = torch.complex(inverse, inverse)
+    inverse = _inverse(tree, rows, a, d)
     return solve_sweep(tree, (inverse, a, a), (None, -1, 1), _unsigned_rows(rows), u, sums)
+
+
+def _inverse(tree: Tree, rows: Tensor, a: Tensor, d: Tensor) -> Tensor:
+    """1/d, in place of both parts where a is complex."""
+    d, zero = in_memory(d), np.zeros(1, dtype=np.uint8)
+    inverse, parts = torch.empty(d.shape, dtype=a.dtype), 2 if a.is_complex() else 1
+    pieces = spans(d.numel(), d.numel())
+    flat = _real(d).reshape(-1), np.uint64(parts), _real(inverse).reshape(-1)
+    run_on_threads(table_sweeps.invert, pieces, *flat, zero)
+    if zero[0]:
+        flags = (d == 0).index_select(-2, rows)
+        raise_if_singular(tree, flags.movedim(-2, 0), diagonal=True, ordered=True)
+    return inverse
 
 
 def adjoint(
@@ -100,12 +108,25 @@ def _rows_shared(tree: Tree, a: Tensor) -> bool:
 
 def _finished(totals: Tensor) -> tuple[Tensor, Tensor]:
     """Σ η̄ x_p + λ_p ξ̄ and −Σ Re η ξ̄ from sums (tables, …, 3, h) of their parts."""
-    totals = totals[0] if len(totals) == 1 else totals.sum(0)
-    like_parts, unlike_parts, pivots = totals.unbind(-2)
-    if not totals.is_complex():
-        return like_parts, pivots
-    real, pivots = (torch.view_as_real(t).sum(-1) for t in (like_parts, pivots))
-    return torch.complex(real, unlike_parts.real - unlike_parts.imag), pivots
+    tables, *shape, sums, h = totals.shape
+    rows, parts = prod(shape), 2 if totals.is_complex() else 1
+    a_sum = totals.new_empty(*shape, h)
+    d_sum = torch.empty(a_sum.shape, dtype=totals.dtype.to_real())
+    run_on_threads(
+        table_sweeps.add_up,
+        spans(rows, totals.numel()),
+        _real(totals).reshape(tables, rows, sums, h * parts),
+        np.uint64(parts),
+        _real(a_sum).reshape(rows, h * parts),
+        _real(d_sum).reshape(rows, h),
+    )
+    return a_sum, d_sum
+
+
+def _real(t: Tensor) -> NDArray[Any]:
+    """The real numbers that a tensor consists of, which is in memory."""
+    array: NDArray[Any] = t.numpy()
+    return array.view(array.real.dtype)
 
 
 def _collect(values: Tensor, rows: Tensor, size: int) -> Tensor:

@@ -2,24 +2,14 @@
 
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from myosotis.linalg.apply import Blocks
 from myosotis.linalg.kernels.adjoint_sweeps import TURNS
-from myosotis.linalg.kernels.arguments import (
-    Index,
-    Signs,
-    addresses,
-    numbers,
-    tree_arrays,
-    unit_of,
-    unsigned,
-    width_of,
-)
+from myosotis.linalg.kernels.arguments import unsigned, width_of
 from myosotis.linalg.kernels.pieces import families
 from myosotis.linalg.kernels.threads import Pieces, Team, team_or_self
 from myosotis.tree import Tree
@@ -32,16 +22,13 @@ _CHUNK = 3 << 22  # bytes of right-hand sides that stay in the third cache
 
 
 class Sharing(NamedTuple):
-    """How threads and systems share a tree, and what sweeps are told in every call.
+    """How threads and systems share a tree.
 
     Attributes:
         team: the threads.
         parts: (pieces, top) of `pieces.Families`.
         segments, crown: likewise.
         counts: (systems, how many of them go up before they come down).
-        fixed: see `diagonal_sweeps.sweep`: tree; unit; the system of each right-hand side; rows
-            from one matrix to the next, of which there is one only; whether there is one
-            coefficient for all channels; sizes in bytes.
     """
 
     team: Team
@@ -49,23 +36,6 @@ class Sharing(NamedTuple):
     segments: Pieces
     crown: int
     counts: tuple[np.uint64, ...]
-    fixed: tuple[Any, ...]
-
-    def arguments(
-        self, tables: Blocks, signs: Signs, rows: Index, u: Tensor, x: Tensor
-    ) -> tuple[Any, ...]:
-        """What `family_sweeps.sweep` takes, from `segments` to the sizes."""
-        tree, unit, system, none, one, sizes = self.fixed
-        return (
-            self.segments,
-            tree,
-            unit,
-            addresses(*tables),
-            (system, rows, none, none, one),
-            numbers(u.dtype, signs),
-            addresses(u, x),
-            sizes,
-        )
 
 
 def share(tree: Tree, table: Tensor, u: Tensor) -> Sharing | None:
@@ -105,12 +75,4 @@ def _share(
         segments,
         crown,
         unsigned(systems, together - together % TURNS),
-        (
-            tree_arrays(tree),
-            unit_of(dtype),
-            np.zeros(systems, dtype=np.uint64),
-            np.uint64(0),
-            None if table[-1] == channels else True,
-            unsigned(table[-1] * item, width, item),
-        ),
     )

@@ -17,6 +17,7 @@ from myosotis.linalg.kernels.arguments import (
     own_rows,
     past_caches,
     summed_to,
+    sweep_arguments,
     unsigned,
     width_of,
 )
@@ -44,7 +45,8 @@ def solve(tree: Tree, blocks: Blocks, u: Tensor) -> tuple[Tensor, list[Tensor]] 
         families.parts,
         families.counts,
         (addresses(a, b, c), *unsigned(tree.num_edges)),
-        *families.arguments((inverse, down, up), (1, 1, 1), own_rows(tree), u, x),
+        families.segments,
+        *sweep_arguments(tree, (inverse, down, up), (1, 1, 1), own_rows(tree), u, x),
         past_caches(x),
     )
     return (x, [inverse, down, up]) if found else None
@@ -60,7 +62,8 @@ def sweep(tree: Tree, tables: Blocks, signs: Signs, rows: Index, u: Tensor) -> T
         families.team,
         families.parts,
         families.counts,
-        *families.arguments(tables, signs, rows, u, x),
+        families.segments,
+        *sweep_arguments(tree, tables, signs, rows, u, x),
         past_caches(x),
     )
     return x
@@ -83,7 +86,8 @@ def adjoint(
         families.counts,
         (by_node(x, families.crown), *unsigned(crowd(width_of(x)))),
         (*addresses(x), addresses(*products), edge_rows(tree, blocks)),
-        *families.arguments(tables, (-1, -1, -1), own_rows(tree), g, lam),
+        families.segments,
+        *sweep_arguments(tree, tables, (-1, -1, -1), own_rows(tree), g, lam),
         past_caches(lam),
     )
     return summed_to(blocks, products), lam
