@@ -33,7 +33,17 @@ from myosotis.linalg.kernels.strips import (
 )
 from myosotis.linalg.kernels.team import deal_out
 
-__all__ = ["solve", "sweep", "sweep_by_subtrees"]
+__all__ = [
+    "climb",
+    "descend",
+    "downwards",
+    "solve",
+    "start",
+    "sweep",
+    "sweep_by_subtrees",
+    "upwards",
+    "whole_rows",
+]
 
 CROWD = 32  # children that are dealt with together: their rows stay in the first cache
 
@@ -120,6 +130,7 @@ def descend_segments(
 
 @inlined
 def whole_rows(sharing, sizes_in_bytes):
+    """`sizes` as `climb` and others take them, for all channels at once."""
     step, width, item = sizes_in_bytes
     return step, width, item, width, moving(sharing)
 
@@ -130,33 +141,69 @@ def moving(sharing):
     return uintp(1) if sharing[4] is None else uintp(0)
 
 
-@kernel
-def climb(segments, some, tree, unit, up, sharing, sign, sides, sizes, systems):
-    """Leave ũ of the inner nodes of some segments in x. A leaf has ũ = u: it is not written."""
+@inlined
+def upwards(segments, some, tree, crowd, visit, arguments):
+    """Call visit(family, *arguments) for the nodes of some segments, the lowest first.
+
+    family: (node, children from, to, whether they are the first of it, whether the last): at most
+    `crowd` of them at a time.
+    """
     _, first_child, num_children, _ = tree
-    system, row, _, edge_rows, one = sharing
-    step, width, item, size, across = sizes
-    L, strips = uintp(num_children.size), cuts(size, item)
     for k in range(some[0], some[1]):
         for v in range(segments[k, 0], segments[k, 1]):
-            last = first_child[v] + num_children[v]
-            for first in range(first_child[v], last, uintp(CROWD)):
-                end = min(first + uintp(CROWD), last)
-                family = (v, first, end, first == first_child[v], end == last)
-                for b in range(systems[0], systems[1]):
-                    table = (up + system[b] * edge_rows * step, step, across, one, sign)
-                    ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-                    over_strips(unit, strips, receive, (family, num_children, row, table, ends))
+            visit_children(v, first_child, num_children, crowd, visit, arguments)
 
 
 @inlined
-def receive(like, at, family, num_children, row, table, ends):
-    """ũ_v = Σ_c up_c ũ_c + u_v in the strip `at`.
+def downwards(segments, some, tree, crowd, visit, arguments):
+    """The same, the highest segment first."""
+    _, first_child, num_children, _ = tree
+    k = some[1]
+    while k != some[0]:
+        k -= uintp(1)
+        for v in range(segments[k, 0], segments[k, 1]):
+            visit_children(v, first_child, num_children, crowd, visit, arguments)
 
-    family: (v, children from, to, whether they are the first, whether the last).
-    """
+
+@inlined
+def visit_children(v, first_child, num_children, crowd, visit, arguments):
+    first, begins = first_child[v], True
+    last = first + num_children[v]
+    while first < last:
+        end = min(first + uintp(crowd), last)
+        visit((v, first, end, begins, end == last), *arguments)
+        first, begins = end, False
+
+
+@kernel
+def climb(segments, some, tree, unit, up, sharing, sign, sides, sizes, systems):
+    """Leave ũ of the inner nodes of some segments in x. A leaf has ũ = u: it is not written."""
+    system, row, _, edge_rows, one = sharing
+    step, width, item, size, across = sizes
+    apart, strips = uintp(tree[2].size) * width, cuts(size, item)
+    table = (up, row, step, across, one, sign)
+    several = (unit, strips, systems, system, edge_rows * step, apart)
+    arguments = (tree[2], table, (*sides, width), several)
+    upwards(segments, some, tree, CROWD, receive_each, arguments)
+
+
+@inlined
+def receive_each(family, num_children, table, ends, several):
+    """`receive` in every strip of each of the systems."""
+    unit, strips, systems, system, edges, apart = several
+    up, row, step, across, one, sign = table
+    u, x, width = ends
+    for b in range(systems[0], systems[1]):
+        own = (up + system[b] * edges, row, step, across, one, sign)
+        sides = (u + b * apart, x + b * apart, width)
+        over_strips(unit, strips, receive, (family, num_children, own, sides))
+
+
+@inlined
+def receive(like, at, family, num_children, table, ends):
+    """ũ_v = Σ_c up_c ũ_c + u_v in the strip `at`."""
     v, first, last, begins, ends_family = family
-    up, step, across, one, sign = table
+    up, row, step, across, one, sign = table
     u, x, width = ends
     total = like if begins else load(like, x + v * width + at)  # like: zeros
     for c in range(first, last):
@@ -196,29 +243,31 @@ def descend(
     segments, some, tree, unit, tables, sharing, signs, sides, sizes, systems, away, sums, piece
 ):
     """Leave x of the children of the nodes of some segments, those of a family together."""
-    _, first_child, num_children, _ = tree
     inverse, down, _ = tables
     system, row, pivot_rows, edge_rows, one = sharing
     step, width, item, size, across = sizes
-    L, strips = uintp(num_children.size), cuts(size, item)
-    k = some[1]
-    while k != some[0]:
-        k -= uintp(1)
-        for v in range(segments[k, 0], segments[k, 1]):
-            last = first_child[v] + num_children[v]
-            for first in range(first_child[v], last, uintp(CROWD)):
-                family = (v, first, min(first + uintp(CROWD), last))
-                for b in range(systems[0], systems[1]):
-                    pivots, edges = system[b] * pivot_rows * step, system[b] * edge_rows * step
-                    table = (inverse + pivots, down + edges, step, across, one, signs, away)
-                    ends = (sides[0] + b * L * width, sides[1] + b * L * width, width)
-                    arguments = (family, num_children, row, table, ends)
-                    if sums is None:
-                        over_strips(unit, strips, send, (*arguments, None))
-                    else:
-                        other, totals = own_sums(sums, piece)
-                        products = (other + b * L * width, totals)
-                        over_strips(unit, strips, send, (*arguments, products))
+    apart, strips = uintp(tree[2].size) * width, cuts(size, item)
+    table = (inverse, down, row, step, across, one, signs, away)
+    several = (unit, strips, systems, system, (pivot_rows * step, edge_rows * step), apart)
+    arguments = (tree[2], table, (*sides, width), several, sums, piece)
+    downwards(segments, some, tree, CROWD, send_each, arguments)
+
+
+@inlined
+def send_each(family, num_children, table, ends, several, sums, piece):
+    """`send` in every strip of each of the systems."""
+    unit, strips, systems, system, (pivots, edges), apart = several
+    inverse, down, row, step, across, one, signs, away = table
+    u, x, width = ends
+    for b in range(systems[0], systems[1]):
+        tables = (inverse + system[b] * pivots, down + system[b] * edges)
+        own = (*tables, row, step, across, one, signs, away)
+        arguments = (family, num_children, own, (u + b * apart, x + b * apart, width))
+        if sums is None:
+            over_strips(unit, strips, send, (*arguments, None))
+        else:
+            other, totals = own_sums(sums, piece)
+            over_strips(unit, strips, send, (*arguments, (other + b * apart, totals)))
 
 
 @inlined
@@ -243,14 +292,14 @@ def sum_root(like, at, left, right, total, width):
 
 
 @inlined
-def send(like, at, family, num_children, row, table, ends, products):
-    """x_c = inverse_c ũ_c + down_c x_v in the strip `at`; family: (v, children from, to).
+def send(like, at, family, num_children, table, ends, products):
+    """x_c = inverse_c ũ_c + down_c x_v in the strip `at`.
 
     products: None, or addresses of the other solution and of the sums; these are then those of
     `gradient_sweeps.factored_outer` with x as its `left`: x_c is η_c and down_c x_v.
     """
-    v, first, last = family
-    inverse, down, step, across, one, signs, away = table
+    v, first, last, _, _ = family
+    inverse, down, row, step, across, one, signs, away = table
     u, x, width = ends
     above = load(like, x + v * width + at)
     if products is not None:

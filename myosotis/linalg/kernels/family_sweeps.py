@@ -18,7 +18,14 @@ from numba import uintp
 
 from myosotis.compiled import inlined, kernel
 from myosotis.linalg.kernels.cutting import cuts, over_broad_strips, put
-from myosotis.linalg.kernels.diagonal_sweeps import climb, descend, start, whole_rows
+from myosotis.linalg.kernels.diagonal_sweeps import (
+    climb,
+    descend,
+    downwards,
+    start,
+    upwards,
+    whole_rows,
+)
 from myosotis.linalg.kernels.elimination_sweeps import eliminate_by_subtrees
 from myosotis.linalg.kernels.rows import fence
 from myosotis.linalg.kernels.strips import (
@@ -146,20 +153,18 @@ def descend_piece(pieces, systems, arguments, i):
 @kernel
 def climb_four(segments, some, tree, unit, up, sharing, sign, sides, sizes, b):
     """`diagonal_sweeps.climb` for the systems b … b + 3, side by side."""
-    _, first_child, num_children, _ = tree
     step, width, item, size, across = sizes
-    apart, strips = uintp(num_children.size) * width, cuts(size, item, bytes_of(short(unit)))
+    apart, strips = uintp(tree[2].size) * width, cuts(size, item, bytes_of(short(unit)))
     table = (up, sharing[1], step, across, sharing[4], sign)
     ends = (sides[0] + b * apart, sides[1] + b * apart, width, apart)
-    for k in range(some[0], some[1]):
-        for v in range(segments[k, 0], segments[k, 1]):
-            last = first_child[v] + num_children[v]
-            for first in range(first_child[v], last, uintp(CROWD)):
-                end = min(first + uintp(CROWD), last)
-                family = (v, first, end, first == first_child[v], end == last)
-                over_broad_strips(
-                    short(unit), unit, strips, receive_four, (family, num_children, table, ends)
-                )
+    arguments = (unit, strips, tree[2], table, ends)
+    upwards(segments, some, tree, CROWD, receive_side_by_side, arguments)
+
+
+@inlined
+def receive_side_by_side(family, unit, strips, num_children, table, ends):
+    arguments = (family, num_children, table, ends)
+    over_broad_strips(short(unit), unit, strips, receive_four, arguments)
 
 
 @inlined
@@ -192,27 +197,24 @@ def receive_four(like, at, family, num_children, table, ends):
 @kernel
 def descend_four(segments, some, tree, unit, tables, sharing, signs, sides, sizes, b, away):
     """`diagonal_sweeps.descend` for the systems b … b + 3, side by side."""
-    _, first_child, num_children, _ = tree
     step, width, item, size, across = sizes
-    apart, strips = uintp(num_children.size) * width, cuts(size, item, bytes_of(short(unit)))
+    apart, strips = uintp(tree[2].size) * width, cuts(size, item, bytes_of(short(unit)))
     table = (tables[0], tables[1], sharing[1], step, across, sharing[4], signs, away)
     ends = (sides[0] + b * apart, sides[1] + b * apart, width, apart)
-    k = some[1]
-    while k != some[0]:
-        k -= uintp(1)
-        for v in range(segments[k, 0], segments[k, 1]):
-            last = first_child[v] + num_children[v]
-            for first in range(first_child[v], last, uintp(CROWD)):
-                family = (v, first, min(first + uintp(CROWD), last))
-                over_broad_strips(
-                    short(unit), unit, strips, send_four, (family, num_children, table, ends)
-                )
+    arguments = (unit, strips, tree[2], table, ends)
+    downwards(segments, some, tree, CROWD, send_side_by_side, arguments)
+
+
+@inlined
+def send_side_by_side(family, unit, strips, num_children, table, ends):
+    arguments = (family, num_children, table, ends)
+    over_broad_strips(short(unit), unit, strips, send_four, arguments)
 
 
 @inlined
 def send_four(like, at, family, num_children, table, ends):
     """`diagonal_sweeps.send` for four systems."""
-    v, first, last = family
+    v, first, last, _, _ = family
     inverse, down, row, step, across, one, signs, away = table
     u, x, width, apart = ends
     p0, p1, p2, p3 = load_four(like, x + v * width + at, apart)
