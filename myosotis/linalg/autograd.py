@@ -92,7 +92,7 @@ def solve_once(parent: Tensor, blocks: Blocks, u: Tensor, spec: Spec, num_edges:
     if not as_given:
         blocks = without_roots(blocks, num_edges, spec.diagonal)
     if direct:
-        with full_precision(u.device):
+        with _digits_of(spec, u.device):
             if not wanted(*blocks, u):
                 backend = backends.get(spec.backend)
                 return backend.solve(plan_for(parent), blocks, u, spec.diagonal, keep=False)[0]
@@ -111,6 +111,12 @@ def full_precision(device: torch.device) -> AbstractContextManager[object]:
     if torch.amp.is_autocast_available(device.type) and torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()
+
+
+def _digits_of(spec: Spec, device: torch.device) -> AbstractContextManager[object]:
+    """The same, where there are operations that autocast knows: kernels have none."""
+    of_kernels = spec.backend == "cpu" and spec.diagonal
+    return nullcontext() if of_kernels else full_precision(device)
 
 
 F = TypeVar("F", bound=type[torch.autograd.Function])
@@ -226,7 +232,7 @@ def adjoint_rule(
     """Gradients of A, B, C and u from that of x; the blocks may be as `solve_once` takes them."""
     plain = not ops.traced(x) and plain_values(grad, x, *blocks)
     if needs_blocks and plain and not spec.adjoint:
-        with full_precision(x.device):
+        with _digits_of(spec, x.device):
             plan = plan_for(parent)
             products, lam = backends.adjoint(
                 spec.backend, plan, blocks, factor, grad, x, spec.diagonal

@@ -62,7 +62,7 @@ class _Bounded(torch.autograd.Function):
         return a, d
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         from myosotis.nn.kernels import bound
 
         inputs = coupling, weight = ctx.saved_tensors
@@ -70,7 +70,8 @@ class _Bounded(torch.autograd.Function):
         if again or any(map(legacy_batched, gradients)):
             with torch.enable_grad():
                 plain = contract_pairs(coupling), positive(weight)
-            return torch.autograd.grad(plain, inputs, gradients, create_graph=again)
+            found = torch.autograd.grad(plain, inputs, gradients, create_graph=again)
+            return found[0], found[1]
         out = torch.empty_like(coupling), torch.empty_like(weight)
         run_on_threads(
             bound.backward,

@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from myosotis import ConfigError, ShapeError, SingularBlockError, Tree, tree_solve_diag
+from myosotis import (
+    ConfigError,
+    ShapeError,
+    SingularBlockError,
+    Tree,
+    tree_solve_diag,
+    tree_solve_factored,
+)
 from myosotis.linalg import familiar
 from tests.cases import assert_close, random_diagonal_system, random_right_side
 
@@ -73,3 +80,27 @@ def test_few_kinds_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     for count in range(1, 8):
         tree_solve_diag(TREE, a, b, c, random_right_side((count, TREE.num_nodes, 3), a.dtype))
         assert 1 <= len(familiar._known) <= 3
+
+
+def test_rows_are_looked_at_again_when_they_have_changed() -> None:
+    a, d = torch.tensor([[0.5], [0.25]]), torch.tensor([[1.0], [2.0]])
+    u = random_right_side((2, TREE.num_nodes, 1), torch.float32)
+    rows = torch.zeros(TREE.num_nodes, dtype=torch.int64)
+    first = tree_solve_factored(TREE, a, d, u, rows=rows)
+    assert torch.equal(tree_solve_factored(TREE, a, d, u, rows=rows), first)
+    rows[3] = 1
+    second = tree_solve_factored(TREE, a, d, u, rows=rows)
+    assert torch.equal(second, tree_solve_factored(TREE, a[rows], d[rows], u))
+    with pytest.raises(ShapeError, match=r"rows\[3\] is 1, but the tables have 1 rows"):
+        tree_solve_factored(TREE, a[:1], d[:1], u, rows=rows)
+    rows[5] = 2
+    with pytest.raises(ShapeError, match=r"rows\[5\] is 2"):
+        tree_solve_factored(TREE, a, d, u, rows=rows)
+
+
+def test_a_right_hand_side_is_not_taken_for_rows() -> None:
+    one = torch.ones(TREE.num_nodes, 1)
+    rows = torch.zeros(TREE.num_nodes, dtype=torch.int64)
+    tree_solve_factored(TREE, one / 2, one, one, rows=rows)
+    with pytest.raises(ShapeError, match=r"u has dtype torch\.int64"):
+        tree_solve_diag(TREE, one, one, one, rows)

@@ -18,7 +18,7 @@ __all__ = ["Sharing", "share", "stays_near"]
 
 _MANY = 4  # systems from which on it pays to arrange for what they have in common
 _SMALL = 1 << 16  # bytes of a table that stays in the caches between two systems
-_CHUNK = 3 << 22  # bytes of right-hand sides that stay in the third cache
+_CHUNK = 3 << 23  # bytes of right-hand sides that stay in the third cache
 
 
 class Sharing(NamedTuple):
