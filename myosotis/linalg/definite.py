@@ -8,7 +8,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from myosotis.errors import DataError, ShapeError
 from myosotis.linalg import backends
-from myosotis.linalg.autograd import Spec
+from myosotis.linalg.autograd import Spec, transformed
 from myosotis.linalg.checks import check_tensors, check_tree, check_values
 from myosotis.linalg.factor import Factorization
 from myosotis.linalg.factored import solve_factored
@@ -65,6 +65,8 @@ def tree_solve_factored(
     tensors = (a, d, u, rows)
     kind = None if check_finite else kind_of_call("factored", tree, backend, tensors)
     if rows is not None and recall(kind) is not None and _known_rows(rows, a.shape[-2]):
+        if a.ndim == 2 and not transformed(a, d, u):
+            return solve_factored(parent_tensor(tree), rows, a, d, u)  # no axes are mixed up
         return _solve_on_cpu(tree, rows, a, d, u)
     check_tree(tree)
     a, d, table_rows = _tables(tree, a, d, rows)
