@@ -39,7 +39,6 @@ __all__ = [
     "solve",
     "solve_once",
     "transformed",
-    "wanted",
 ]
 
 
@@ -93,7 +92,7 @@ def solve_once(parent: Tensor, blocks: Blocks, u: Tensor, spec: Spec, num_edges:
         blocks = without_roots(blocks, num_edges, spec.diagonal)
     if direct:
         with _digits_of(spec, u.device):
-            if not wanted(*blocks, u):
+            if not _wanted(*blocks, u):
                 backend = backends.get(spec.backend)
                 return backend.solve(plan_for(parent), blocks, u, spec.diagonal, keep=False)[0]
             if not as_given:
@@ -275,10 +274,10 @@ def plain_values(*tensors: Tensor) -> bool:
 
     Then what would be a `Function` can be called directly, which costs much less.
     """
-    return not (wanted(*tensors) or transformed(*tensors))
+    return not (_wanted(*tensors) or transformed(*tensors))
 
 
-def wanted(*tensors: Tensor) -> bool:
+def _wanted(*tensors: Tensor) -> bool:
     """Whether somebody may ask for gradients in these tensors."""
     return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
 

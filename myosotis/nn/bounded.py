@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from myosotis.linalg.kernels.threads import run_on_threads, spans
@@ -57,7 +58,7 @@ class _Bounded(torch.autograd.Function):
         a, d = torch.empty_like(coupling), torch.empty_like(weight)
         pieces = spans(len(weight), weight.numel())
         limit = np.float64(WEIGHT_RANGE)
-        run_on_threads(bound.forward, pieces, arrays(coupling, weight), limit, arrays(a, d))
+        run_on_threads(bound.forward, pieces, _copies(coupling, weight), limit, arrays(a, d))
         ctx.save_for_backward(coupling, weight)
         return a, d
 
@@ -76,9 +77,14 @@ class _Bounded(torch.autograd.Function):
         run_on_threads(
             bound.backward,
             spans(len(weight), weight.numel()),
-            arrays(coupling, weight),
+            _copies(coupling, weight),
             np.float64(WEIGHT_RANGE),
             arrays(*gradients),
             arrays(*out),
         )
         return out
+
+
+def _copies(*tables: Tensor) -> tuple[NDArray[np.float32], ...]:
+    """As arrays; memory that NumPy has seen itself could not be freed and shared out by FSDP."""
+    return arrays(*(t.clone() for t in tables))

@@ -215,3 +215,10 @@ def test_tables_of_different_length() -> None:
     rows = torch.zeros(L, dtype=torch.int64)
     with pytest.raises(ShapeError, match="with the same R"):
         tree_solve_factored(TREE, torch.ones(2, 1), torch.ones(3, 1), torch.ones(L, 1), rows=rows)
+
+
+def test_memory_of_coefficients_can_still_be_resized() -> None:
+    tree = Tree.perfect(2, 3)
+    a, d = (torch.full((tree.num_nodes, 2), 0.5, requires_grad=True) for _ in range(2))
+    tree_solve_factored(tree, a, d, torch.ones(3, tree.num_nodes, 2)).sum().backward()
+    assert all(t.untyped_storage().resizable() for t in (a, d))

@@ -83,3 +83,10 @@ def test_tables_are_bounded_in_one_operation(monkeypatch: pytest.MonkeyPatch) ->
     layer = Myo(4, tree, 3)
     layer(torch.randn(2, tree.num_nodes, 4))
     assert calls == [layer.coefficients.layout.num_rows * 3]
+
+
+def test_memory_of_parameters_can_still_be_shared_out() -> None:
+    tree = Tree.perfect(2, 2)
+    layer = Myo(4, tree, 3)
+    layer(torch.randn(2, tree.num_nodes, 4)).sum().backward()
+    assert all(p.untyped_storage().resizable() for p in layer.coefficients.parameters())

@@ -42,11 +42,10 @@ def _solve(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor, sums: Sums
 
 def _inverse(tree: Tree, rows: Tensor, a: Tensor, d: Tensor) -> Tensor:
     """1/d, in place of both parts where a is complex."""
-    d, zero = in_memory(d), np.zeros(1, dtype=np.uint8)
-    inverse, parts = torch.empty(d.shape, dtype=a.dtype), 2 if a.is_complex() else 1
-    pieces = spans(d.numel(), d.numel())
-    flat = _real(d).reshape(-1), np.uint64(parts), _real(inverse).reshape(-1)
-    run_on_threads(table_sweeps.invert, pieces, *flat, zero)
+    inverse, zero = torch.empty(d.shape, dtype=a.dtype).copy_(d), np.zeros(1, dtype=np.uint8)
+    parts, pieces = 2 if a.is_complex() else 1, spans(d.numel(), d.numel())
+    flat = _real(inverse).reshape(-1)
+    run_on_threads(table_sweeps.invert, pieces, flat, np.uint64(parts), zero)
     if zero[0]:
         flags = (d == 0).index_select(-2, rows)
         raise_if_singular(tree, flags.movedim(-2, 0), diagonal=True, ordered=True)

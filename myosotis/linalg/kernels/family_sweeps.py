@@ -7,8 +7,8 @@ far away once and not by every system. Four systems at a time go side by side in
 a coefficient is loaded once for all four.
 
 In return right-hand sides are read twice, on the way up and on the way down, so only as many
-systems go up before they come down as stay in the third cache. While these come down the next ones
-go up: one reads, the other writes past the caches, and neither has to wait for the other.
+systems go up before they come down as stay in the third cache. The next ones go up a part of the
+tree as soon as these have come down there: threads wait for each other half as often.
 
 The operations are those of `diagonal_sweeps`, in an order that leaves the same bits.
 """

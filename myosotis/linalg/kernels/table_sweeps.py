@@ -12,18 +12,22 @@ __all__ = ["add_up", "invert"]
 
 
 @kernel
-def invert(team, pieces, d, parts, out, zero):
-    """out = 1/d, `parts` times each; zero[0] becomes 1 if there is a zero. Pieces: (from, to)."""
-    deal_out(team, pieces, invert_piece, (d, parts, out, zero))
+def invert(team, pieces, numbers, parts, zero):
+    """1/d in place of each d, and of the parts after it; zero[0] becomes 1 if a d is zero.
+
+    Pieces: (from, to).
+    """
+    deal_out(team, pieces, invert_piece, (numbers, parts, zero))
 
 
 @kernel
-def invert_piece(pieces, d, parts, out, zero, i):
+def invert_piece(pieces, numbers, parts, zero, i):
     found = False
     for k in range(pieces[i, 0], pieces[i, 1]):
-        found |= d[k] == 0
+        d = numbers[k * parts]
+        found |= d == 0
         for part in range(parts):
-            out[k * parts + part] = 1 / d[k]
+            numbers[k * parts + part] = 1 / d
     if found:
         zero[0] = 1
 
