@@ -207,6 +207,18 @@ def test_gradients_of_many_systems_with_the_same_coefficients(
     assert len(solved) == sum(pieces.families(tree, width) is not None for width in widths)
 
 
+@every_dtype
+def test_large_families_of_many_systems(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, channels = Tree.perfect(12, 3), 67  # more children than go together, no whole vectors
+    assert pieces.families(tree, channels * dtype.itemsize) is not None
+    found = solution_and_gradients_of_many(tree, 19, channels, dtype)
+    monkeypatch.setattr(shared, "share", lambda *_: None)
+    expected = solution_and_gradients_of_many(tree, 19, channels, dtype)
+    assert all(map(torch.equal, found, expected))
+
+
 def count_calls(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """A list that grows with each solve that sums gradients on its way down."""
     solve, calls = adjoint_sweeps.solve, list[None]()
