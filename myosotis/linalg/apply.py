@@ -12,6 +12,7 @@ __all__ = [
     "Blocks",
     "block_gradients",
     "multiply",
+    "summed_to",
     "with_axes_of",
     "with_roots",
     "without_roots",
@@ -78,4 +79,11 @@ def block_gradients(
     B = algebra.outer(left_v, right.index_select(nodes, p), B_shape).neg_()
     C = algebra.outer(left.index_select(nodes, p), right_v, C_shape).neg_()
     A = algebra.outer(left, right, A_shape).neg_()
+    return A, B, C
+
+
+def summed_to(blocks: Blocks, products: Iterable[Tensor]) -> Blocks:
+    """Sums over channels where there is one coefficient for all."""
+    pairs = zip(products, blocks, strict=True)
+    A, B, C = (t if t.shape == block.shape else t.sum_to_size(block.shape) for t, block in pairs)
     return A, B, C

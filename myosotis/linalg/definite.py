@@ -92,9 +92,12 @@ def _solve_on_cpu(tree: Tree, rows: Tensor, a: Tensor, d: Tensor, u: Tensor) -> 
 
 
 def _as_given(given: Iterable[Tensor | None], prepared: Iterable[Tensor]) -> bool:
-    """Whether tensors were neither converted nor expanded."""
-    pairs = zip(given, prepared, strict=True)
-    return all(t is not None and (t.shape, t.dtype) == (p.shape, p.dtype) for t, p in pairs)
+    """Whether tensors were neither converted nor expanded nor moved."""
+    before, after = (
+        [(t.shape, t.dtype, t.device) for t in tensors if t is not None]
+        for tensors in (given, prepared)
+    )
+    return before == after
 
 
 def definite_blocks(tree: Tree, a: Tensor, d: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -173,4 +176,6 @@ _checked: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
 
 def _known_rows(rows: Tensor, size: int) -> bool:
-    return not rows.is_inference() and _checked.get(rows) == (rows._version, size)
+    """Whether these rows, which need no copy, are as they were when looked at."""
+    plain = rows.is_contiguous() and not rows.is_inference()
+    return plain and _checked.get(rows) == (rows._version, size)

@@ -40,7 +40,6 @@ def recall(kind: Hashable) -> Spec | None:
 
 def remember(kind: Hashable, spec: Spec) -> None:
     """Tensors of this kind fit as they are, and this is what to do with them."""
-    if kind is not None:
-        if len(_known) >= _MOST:
-            _known.clear()
-        _known[kind] = spec
+    if len(_known) >= _MOST:
+        _known.clear()
+    _known[kind] = spec

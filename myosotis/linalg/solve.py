@@ -15,7 +15,6 @@ from myosotis.linalg.system import (
     LevelBlocks,
     dense_system,
     diagonal_system,
-    prepare_right_side,
     whole_diagonal_system,
 )
 from myosotis.tree import Tree
@@ -162,11 +161,12 @@ def tree_solve_diag(
     if check_finite:
         diagonal_system(tree, a, b, c, check_finite=True)
     system = whole_diagonal_system(tree, a, b, c)
-    right, dtype = prepare_right_side(system, u, check_finite=check_finite)
-    spec = Spec(True, False, backends.choose(backend, right, diagonal=True))
-    if right is u and all(map(operator.is_, system.blocks, (a, b, c))):
-        remember(kind, spec)
-    return solve_once(parent_tensor(tree), system.blocks, right, spec, tree.num_edges).to(dtype)
+    x = solve_system(system, u, backend, check_finite=check_finite)
+    assert isinstance(x, Tensor)  # only systems given per level have lists for solutions
+    as_given = all(map(operator.is_, system.blocks, (a, b, c)))
+    if kind is not None and as_given and (u.shape, u.dtype) == (x.shape, a.dtype):
+        remember(kind, Spec(True, False, backends.choose(backend, a, diagonal=True)))
+    return x
 
 
 def solve_diag_on_mesh(

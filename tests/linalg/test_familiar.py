@@ -70,6 +70,9 @@ def test_what_was_converted_or_expanded_is_not_remembered() -> None:
     one, u = torch.ones(()), random_right_side((TREE.num_nodes, 3), torch.float32)
     tree_solve_diag(TREE, 2 * one, one / 9, one / 9, u)
     tree_solve_diag(TREE, 2 * one.half(), one.half() / 9, one.half() / 9, u.half())
+    full = torch.ones(TREE.num_nodes, 3)
+    tree_solve_diag(TREE, 2 * full, full / 9, full / 9, u.half())
+    tree_solve_diag(TREE, 2 * full, full / 9, full / 9, u[:1])
     assert familiar._known == before
 
 
@@ -93,6 +96,9 @@ def test_rows_are_looked_at_again_when_they_have_changed() -> None:
     assert torch.equal(second, tree_solve_factored(TREE, a[rows], d[rows], u))
     with pytest.raises(ShapeError, match=r"rows\[3\] is 1, but the tables have 1 rows"):
         tree_solve_factored(TREE, a[:1], d[:1], u, rows=rows)
+    every_other = torch.stack([rows, rows], 1)[:, 0]
+    assert torch.equal(tree_solve_factored(TREE, a, d, u, rows=every_other), second)
+    assert torch.equal(tree_solve_factored(TREE, a, d, u, rows=every_other), second)
     rows[5] = 2
     with pytest.raises(ShapeError, match=r"rows\[5\] is 2"):
         tree_solve_factored(TREE, a, d, u, rows=rows)

@@ -27,7 +27,6 @@ __all__ = [
     "own_rows",
     "past_caches",
     "rows_in_memory",
-    "summed_to",
     "sweep_arguments",
     "systems_of",
     "tree_arrays",
@@ -152,13 +151,6 @@ def beyond_caches(size: int) -> bool:
 def edge_rows(tree: Tree, blocks: Blocks) -> tuple[np.uint64, ...]:
     """(E, rows of B, of C): `gradient_sweeps.outer` writes zeros where roots have rows."""
     return unsigned(tree.num_edges, blocks[1].shape[-2], blocks[2].shape[-2])
-
-
-def summed_to(blocks: Blocks, products: list[Tensor]) -> Blocks:
-    """Sums over channels where there is one coefficient for all."""
-    pairs = zip(products, blocks, strict=True)
-    A, B, C = (t if t.shape == block.shape else t.sum_to_size(block.shape) for t, block in pairs)
-    return A, B, C
 
 
 def sweep_arguments(

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from myosotis.linalg.apply import Blocks, without_roots
+from myosotis.linalg.apply import Blocks, summed_to, without_roots
 from myosotis.linalg.kernels import (
     diagonal_sweeps,
     elimination_sweeps,
@@ -30,7 +30,6 @@ from myosotis.linalg.kernels.arguments import (
     own_rows,
     past_caches,
     rows_in_memory,
-    summed_to,
     sweep_arguments,
     systems_of,
     tree_arrays,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from myosotis.linalg.kernels.adjoint_sweeps import TURNS
-from myosotis.linalg.kernels.arguments import unsigned, width_of
+from myosotis.linalg.kernels.arguments import unsigned
 from myosotis.linalg.kernels.pieces import families
 from myosotis.linalg.kernels.threads import Pieces, Team, team_or_self
 from myosotis.tree import Tree
@@ -50,7 +50,11 @@ def share(tree: Tree, table: Tensor, u: Tensor) -> Sharing | None:
 
 def stays_near(table: Tensor) -> bool:
     """Whether a table of coefficients stays in the caches from one system to the next."""
-    return table.shape[-2] * width_of(table) <= _SMALL
+    return _near(table.shape, table.element_size())
+
+
+def _near(table: torch.Size, item: int) -> bool:
+    return prod(table[-2:]) * item <= _SMALL
 
 
 @lru_cache(maxsize=64)
@@ -58,8 +62,7 @@ def _share(
     tree: Tree, table: torch.Size, full: torch.Size, dtype: torch.dtype, threads: int
 ) -> Sharing | None:
     systems, channels, item = prod(full[:-2]), full[-1], dtype.itemsize
-    far = prod(table[-2:]) * item > _SMALL
-    if systems < _MANY or channels == 1 or prod(table[:-2]) > 1 or not far:
+    if systems < _MANY or channels == 1 or prod(table[:-2]) > 1 or _near(table, item):
         return None
     width = channels * item
     together = _CHUNK // (tree.num_nodes * width)

@@ -5,7 +5,7 @@ Everything here is None where that does not pay, and somebody else has to do it.
 
 from torch import Tensor
 
-from myosotis.linalg.apply import Blocks
+from myosotis.linalg.apply import Blocks, summed_to
 from myosotis.linalg.kernels import adjoint_sweeps, family_sweeps, onesided
 from myosotis.linalg.kernels.arguments import (
     Index,
@@ -16,7 +16,6 @@ from myosotis.linalg.kernels.arguments import (
     in_memory,
     own_rows,
     past_caches,
-    summed_to,
     sweep_arguments,
     unsigned,
     width_of,
