@@ -14,7 +14,7 @@ __all__ = ["freed_memory_kept", "return_free_pages", "reusable"]
 
 _ALIGNMENT = 64  # bytes, a line of the cache, as torch aligns its own tensors
 _STEP = 1 << 21  # bytes, a huge page: sizes are rounded up to multiples of it
-_MOST = 1 << 29  # bytes that are held for reuse
+_MOST = 1 << 30  # bytes that are held for reuse: x of a million rows, and what its solve keeps
 
 _held: dict[int, list["_Block"]] = {}  # by size, those freed last at the end
 _lock = threading.RLock()  # a block may be freed in the middle of anything, also of `reusable`
@@ -76,7 +76,7 @@ class _Lease:
 def reusable(size: int) -> NDArray[np.uint8]:
     """So many bytes, with anything in them; when nobody has them any more, a later call may.
 
-    New memory costs more than to write to it: the system clears it, page by page. Half a gibibyte
+    New memory costs more than to write to it: the system clears it, page by page. A gibibyte
     at most is held back for later calls, and `return_free_pages` gives it up.
 
     Example:
