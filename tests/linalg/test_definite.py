@@ -1,11 +1,14 @@
 """The positive definite family T = (I − U) D (I − Uᴴ), against the product as written."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
 from myosotis import DataError, ShapeError, SingularBlockError, Tree, tree_solve_factored
+from myosotis.linalg.kernels import arguments, diagonal
 from tests.cases import (
     BACKENDS,
     DOUBLE_DTYPES,
@@ -222,3 +225,31 @@ def test_memory_of_coefficients_can_still_be_resized() -> None:
     a, d = (torch.full((tree.num_nodes, 2), 0.5, requires_grad=True) for _ in range(2))
     tree_solve_factored(tree, a, d, torch.ones(3, tree.num_nodes, 2)).sum().backward()
     assert all(t.untyped_storage().resizable() for t in (a, d))
+
+
+@every_dtype
+@every_tree
+def test_inner_nodes_have_rows_of_their_own_while_systems_are_solved(
+    tree: Tree, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results too large for the caches are written once, and have the same bits."""
+    a, d, u = random_factors(tree, 16, dtype, batch=(9,))
+    rows = torch.from_numpy(tree.depth % 2)  # nodes share coefficients: these stay in the caches
+    inputs = [a[0, :1].repeat(2, 1), d[1, :1].repeat(2, 1), u]
+    apart = []
+
+    def sweep_arguments(*given: Any) -> tuple[Any, ...]:
+        apart.append(given[-1])
+        return arguments.sweep_arguments(*given)
+
+    def solved() -> list[Tensor]:
+        x = tree_solve_factored(tree, *inputs, rows=rows, backend="cpu")
+        return [x, *torch.autograd.grad(x, inputs, u.flip(0))]
+
+    for t in inputs:
+        t.requires_grad_()
+    expected = solved()
+    monkeypatch.setattr(arguments, "_LARGE", 1)
+    monkeypatch.setattr(diagonal, "sweep_arguments", sweep_arguments)
+    assert all(map(torch.equal, solved(), expected))
+    assert [t.shape[1] for t in apart] == [tree.num_nodes - tree.num_leaves] * 2

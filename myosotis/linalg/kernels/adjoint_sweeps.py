@@ -67,7 +67,7 @@ def descend_piece(pieces, systems, arguments, products, i):
     inverse, down, _ = tables
     step, width, item, size, across = whole_rows(sharing, sizes_in_bytes)
     table = (inverse, down, step, across, sharing[4], signs, away)
-    ends = (*ends, products[0], width, uintp(num_children.size) * width)
+    ends = (ends[0], ends[1], products[0], width, uintp(num_children.size) * width)
     strips = cuts(size, item)
     for g in range(systems[0], systems[1], uintp(TURNS)):
         turns = (g, min(g + uintp(TURNS), systems[1]))

@@ -154,19 +154,32 @@ def edge_rows(tree: Tree, blocks: Blocks) -> tuple[np.uint64, ...]:
 
 
 def sweep_arguments(
-    tree: Tree, tables: Blocks, signs: Signs, rows: Index, u: Tensor, x: Tensor
+    tree: Tree,
+    tables: Blocks,
+    signs: Signs,
+    rows: Index,
+    u: Tensor,
+    x: Tensor,
+    inner: Tensor | None = None,
 ) -> tuple[Any, ...]:
-    """What all sweeps take, see `diagonal_sweeps.sweep`."""
+    """What all sweeps take, see `diagonal_sweeps.sweep`.
+
+    inner: memory (pieces, inner nodes, h) for the rows of inner nodes, if they are not kept in x.
+    """
     inverse, down, _ = tables
     shapes = inverse.shape, down.shape[-2], u.shape
     arrays, unit, system, pivot_rows, edge_rows, one, sizes = _fixed(tree, *shapes, u.dtype)
+    place: tuple[Any, ...] = (*unsigned(0, 0), None)
+    if inner is not None:
+        apart = inner.stride(0) * inner.element_size()
+        place = *addresses(inner), *unsigned(apart), inner_rank(tree)
     return (
         arrays,
         unit,
         addresses(*tables),
         (system, rows, pivot_rows, edge_rows, one),
         numbers(u.dtype, signs),
-        addresses(u, x),
+        (*addresses(u, x), *place),
         sizes,
     )
 

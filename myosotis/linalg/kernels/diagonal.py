@@ -62,6 +62,9 @@ __all__ = [
 ]
 
 
+_NEAR = 7 << 17  # bytes of rows of one system that stay in the second cache
+
+
 class Sums(NamedTuple):
     """Sums to be taken on the way down, of products with another solution.
 
@@ -269,21 +272,34 @@ def solve_sweep(
     if found is not None:
         return found
     x = empty(u)
-    arguments = sweep_arguments(tree, (inverse, down, up), signs, rows, u, x)
     away = past_caches(x)
     subtrees = _subtrees(tree, u, roots=True) if sums is None else None
     if subtrees is not None:
+        arguments = sweep_arguments(tree, (inverse, down, up), signs, rows, u, x)
         diagonal_sweeps.sweep_by_subtrees(*subtrees, *arguments, away)
     else:
+        pieces = systems_or_channels(u) if sums is None else sums.pieces
+        one_by_one = stays_near(inverse)
+        inner = _inner_rows(tree, u, len(pieces)) if away and one_by_one else None
         run_on_threads(
             diagonal_sweeps.sweep,
-            systems_or_channels(u) if sums is None else sums.pieces,
-            *arguments,
-            np.uint64(1 if stays_near(inverse) else GROUP),
+            pieces,
+            *sweep_arguments(tree, (inverse, down, up), signs, rows, u, x, inner),
+            np.uint64(1 if one_by_one else GROUP),
             away,
             None if sums is None else sums.arguments(),
         )
     return x
+
+
+def _inner_rows(tree: Tree, u: Tensor, pieces: int) -> Tensor | None:
+    """Memory for the rows of inner nodes, of one system for each piece, if they stay near with u.
+
+    x, which is written past the caches, then need not be read before it is written.
+    """
+    inner = tree.num_nodes - tree.num_leaves
+    near = (tree.num_nodes + inner) * width_of(u) <= _NEAR
+    return empty(u, pieces, inner, u.shape[-1]) if near else None
 
 
 def _scalar_sweep(tree: Tree, tables: Blocks, adjoint: bool, u: Tensor) -> Tensor:

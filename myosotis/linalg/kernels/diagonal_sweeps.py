@@ -57,9 +57,12 @@ def sweep(team, pieces, *arguments):
 
     Arguments: tree; unit; addresses of inverse, down, up; sharing (system, row, pivot_rows,
     edge_rows, None unless a row is one number for all channels); signs of inverse, down, up;
-    addresses of u, x; (bytes of a row of coefficients, of u, of a number); group; away; sums. A
+    ends; (bytes of a row of coefficients, of u, of a number); group; away; sums. A
     group goes through the tree together, so that coefficients which its systems share are read from
     memory once. Within a level nodes ascend both ways: memory is fetched ahead upwards only.
+    ends: addresses of u, x and of rows for inner nodes; bytes of these for each piece; which of
+    them each inner node has. There the way down finds what it needs, one system at a time, and x of
+    inner nodes is written like that of leaves. If the last is None, they have their rows in x.
     away: whether leaves are written past the caches; their rows must then be aligned.
     sums: None, or what `gradient_sweeps` sums up, to be summed on the way down: (address of the
     solution to multiply with, of the sums by row of each piece, bytes from one piece to the next).
@@ -77,7 +80,9 @@ def sweep_piece(
     inverse, down, up = tables
     shift = across * offset
     tables = (inverse + shift, down + shift, up + shift)
-    sides, sizes = (ends[0] + offset, ends[1] + offset), (step, width, item, size, across)
+    u, x, inner, apart, rank = ends
+    sides = (u + offset, x + offset, inner + i * apart + offset, apart, rank)
+    sizes = (step, width, item, size, across)
     levels, every, piece = tree[3], (uintp(0), uintp(tree[3].shape[0])), (uintp(i), offset)
     for g in range(first, last, group):
         systems = (g, min(g + group, last))
@@ -136,6 +141,20 @@ def whole_rows(sharing, sizes_in_bytes):
 
 
 @inlined
+def inner_row(x, inner, rank, v, width):
+    """Address of what the way down needs of an inner node of the system whose rows begin at x."""
+    if rank is None:
+        return x + v * width
+    return inner + rank[v] * width
+
+
+@inlined
+def is_apart(rank):
+    """Whether inner nodes have rows that are not in x."""
+    return rank is not None
+
+
+@inlined
 def moving(sharing):
     """1, or 0 where there is one coefficient for all channels: it does not move along."""
     return uintp(1) if sharing[4] is None else uintp(0)
@@ -177,13 +196,13 @@ def visit_children(v, first_child, num_children, crowd, visit, arguments):
 
 @kernel
 def climb(segments, some, tree, unit, up, sharing, sign, sides, sizes, systems):
-    """Leave ũ of the inner nodes of some segments in x. A leaf has ũ = u: it is not written."""
+    """Leave ũ of the inner nodes of some segments in their rows. A leaf has ũ = u."""
     system, row, _, edge_rows, one = sharing
     step, width, item, size, across = sizes
     apart, strips = uintp(tree[2].size) * width, cuts(size, item)
     table = (up, row, step, across, one, sign)
     several = (unit, strips, systems, system, edge_rows * step, apart)
-    arguments = (tree[2], table, (*sides, width), several)
+    arguments = (tree[2], table, (sides, width), several)
     upwards(segments, some, tree, CROWD, receive_each, arguments)
 
 
@@ -192,10 +211,10 @@ def receive_each(family, num_children, table, ends, several):
     """`receive` in every strip of each of the systems."""
     unit, strips, systems, system, edges, apart = several
     up, row, step, across, one, sign = table
-    u, x, width = ends
+    (u, x, inner, _, rank), width = ends
     for b in range(systems[0], systems[1]):
         own = (up + system[b] * edges, row, step, across, one, sign)
-        sides = (u + b * apart, x + b * apart, width)
+        sides = (u + b * apart, x + b * apart, inner, rank, width)
         over_strips(unit, strips, receive, (family, num_children, own, sides))
 
 
@@ -204,18 +223,20 @@ def receive(like, at, family, num_children, table, ends):
     """ũ_v = Σ_c up_c ũ_c + u_v in the strip `at`."""
     v, first, last, begins, ends_family = family
     up, row, step, across, one, sign = table
-    u, x, width = ends
-    total = like if begins else load(like, x + v * width + at)  # like: zeros
+    u, x, inner, rank, width = ends
+    here = inner_row(x, inner, rank, v, width) + at
+    total = like if begins else load(like, here)  # like: zeros
     for c in range(first, last):
         rolled()
         fetch_ahead(like, u + c * width + at + uintp(AHEAD))
-        source = u if num_children[c] == uintp(0) else x
-        value = load(like, source + c * width + at)
+        leaf = num_children[c] == uintp(0)
+        below = u + c * width if leaf else inner_row(x, inner, rank, c, width)
+        value = load(like, below + at)
         edge = load_coefficient(like, up + row[c] * step + across * at, one)
         total = add_product(total, edge, value, sign)
     if ends_family:
         total = plus(total, load(like, u + v * width + at))
-    store(total, x + v * width + at)
+    store(total, here)
 
 
 @kernel
@@ -225,12 +246,14 @@ def start(tree, unit, tables, sharing, signs, sides, sizes, systems, sums, piece
     system, row, pivot_rows, _, one = sharing
     step, width, item, size, across = sizes
     L, strips = uintp(num_children.size), cuts(size, item)
+    u, x, inner, _, rank = sides
     for v in range(levels[uintp(levels.shape[0]) - uintp(1), 0], L):
         for b in range(systems[0], systems[1]):
             table = (tables[0] + system[b] * pivot_rows * step, step, across, one, signs[0])
-            source = sides[0] if num_children[v] == uintp(0) else sides[1]
-            here = (b * L + v) * width
-            ends = (source + here, sides[1] + here)
+            system_x, here = x + b * L * width, (b * L + v) * width
+            leaf = num_children[v] == uintp(0)
+            source = u + here if leaf else inner_row(system_x, inner, rank, v, width)
+            ends = (source, x + here, x + here if leaf else source)
             over_strips(unit, strips, solve_root, (row[v], table, ends))
             if sums is not None:
                 other, totals = own_sums(sums, piece)
@@ -249,7 +272,7 @@ def descend(
     apart, strips = uintp(tree[2].size) * width, cuts(size, item)
     table = (inverse, down, row, step, across, one, signs, away)
     several = (unit, strips, systems, system, (pivot_rows * step, edge_rows * step), apart)
-    arguments = (tree[2], table, (*sides, width), several, sums, piece)
+    arguments = (tree[2], table, (sides, width), several, sums, piece)
     downwards(segments, some, tree, CROWD, send_each, arguments)
 
 
@@ -258,11 +281,11 @@ def send_each(family, num_children, table, ends, several, sums, piece):
     """`send` in every strip of each of the systems."""
     unit, strips, systems, system, (pivots, edges), apart = several
     inverse, down, row, step, across, one, signs, away = table
-    u, x, width = ends
+    (u, x, inner, _, rank), width = ends
     for b in range(systems[0], systems[1]):
         tables = (inverse + system[b] * pivots, down + system[b] * edges)
         own = (*tables, row, step, across, one, signs, away)
-        arguments = (family, num_children, own, (u + b * apart, x + b * apart, width))
+        arguments = (family, num_children, own, (u + b * apart, x + b * apart, inner, rank, width))
         if sums is None:
             over_strips(unit, strips, send, (*arguments, None))
         else:
@@ -279,10 +302,12 @@ def own_sums(sums, piece):
 
 @inlined
 def solve_root(like, at, row, table, ends):
-    """x_v = inverse_v ũ_v of a root in the strip `at`; ends: addresses of ũ_v, x_v."""
+    """x_v = inverse_v ũ_v of a root in the strip `at`; ends: where ũ_v is, and twice where to."""
     inverse, step, across, one, sign = table
     own = load_coefficient(like, inverse + row * step + across * at, one)
-    store(add_product(None, own, load(like, ends[0] + at), sign), ends[1] + at)
+    value = add_product(None, own, load(like, ends[0] + at), sign)
+    store(value, ends[1] + at)
+    store(value, ends[2] + at)
 
 
 @inlined
@@ -300,8 +325,8 @@ def send(like, at, family, num_children, table, ends, products):
     """
     v, first, last, _, _ = family
     inverse, down, row, step, across, one, signs, away = table
-    u, x, width = ends
-    above = load(like, x + v * width + at)
+    u, x, inner, rank, width = ends
+    above = load(like, inner_row(x, inner, rank, v, width) + at)
     if products is not None:
         other, totals = products
         right_p = load(like, other + v * width + at)
@@ -309,12 +334,15 @@ def send(like, at, family, num_children, table, ends, products):
         rolled()
         here, shift = c * width + at, row[c] * step + across * at
         leaf = num_children[c] == uintp(0)
-        value = load(like, (u if leaf else x) + here)
+        source = u + here if leaf else inner_row(x, inner, rank, c, width) + at
         own = load_coefficient(like, inverse + shift, one)
         edge = load_coefficient(like, down + shift, one)
-        eta = add_product(None, own, value, signs[0])
+        eta = add_product(None, own, load(like, source), signs[0])
         total = add_product(eta, edge, above, signs[1])
-        put(total, x + here, away and leaf)
+        if not leaf:
+            store(total, source)
+        if leaf or is_apart(rank):
+            put(total, x + here, away)
         if products is not None:
             fetch_ahead(like, other + here + uintp(AHEAD))
             xi = subtract_product(load(like, other + here), edge, right_p, signs[1])
