@@ -1,4 +1,4 @@
-"""What only the CPU kernels have: vector lanes, threads, caches, and memory beyond them."""
+"""What only the CPU kernels have: vector lanes, caches, and memory beyond them."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,7 +12,6 @@ from myosotis import (
     TreeMatrix,
     tree_solve,
     tree_solve_diag,
-    tree_solve_factored,
 )
 from myosotis.compiled import kernel
 from myosotis.linalg.kernels import (
@@ -21,7 +20,6 @@ from myosotis.linalg.kernels import (
     families,
     pieces,
     shared,
-    threads,
 )
 from tests.cases import (
     DTYPES,
@@ -37,14 +35,6 @@ from tests.cases import (
 QUAD = Tree.perfect(4, 3)
 every_tree = pytest.mark.parametrize("tree", TREES.values(), ids=TREES.keys())
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
-
-
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 @every_dtype
@@ -362,60 +352,6 @@ def test_a_recurrence_with_a_zero_pivot_is_named() -> None:
     with pytest.raises(SingularBlockError, match="channel 2") as caught:
         tree_solve_diag(QUAD, a, torch.zeros(()), c, torch.ones(QUAD.num_nodes, 3))
     assert caught.value.node == 4
-
-
-def test_same_bits_for_any_number_of_threads_without_gradients() -> None:
-    tree, before = ragged(3000), torch.get_num_threads()
-    blocks = random_system(tree, 3, torch.float32, batch=(20,))
-    sides = random_right_side((20, tree.num_nodes, 3, 1), torch.float32)
-    a, b, c = random_diagonal_system(tree, 100, torch.float32)
-    u, zero = random_right_side((tree.num_nodes, 100), torch.float32), torch.zeros(())
-    many = random_right_side((13, tree.num_nodes, 100), torch.float32)
-    results = []
-    for number in (1, 2, 3):
-        torch.set_num_threads(number)
-        results.append(
-            [
-                tree_solve(tree, *blocks, sides),
-                tree_solve(tree, *(t[0] for t in blocks), sides),
-                tree_solve_diag(tree, a, b, c, u),
-                tree_solve_diag(tree, a, b, c, many),
-                tree_solve_diag(tree, a, zero, c, u),
-            ]
-        )
-    torch.set_num_threads(before)
-    for other in results[1:]:
-        assert all(map(torch.equal, other, results[0]))
-
-
-def solve_in_parallel() -> list[Tensor]:
-    """Every kernel once, with work enough for two threads."""
-    system = random_diagonal_system(QUAD, 64, torch.complex64)
-    u = random_right_side((64, QUAD.num_nodes, 64), torch.complex64)
-    a, d = 0.4 * system[1], system[0].abs()
-    arguments = [t.requires_grad_() for t in (*system, u, a, d)]
-    x = tree_solve_diag(QUAD, *system, u) + tree_solve_factored(QUAD, a, d, u)
-    return [x, *torch.autograd.grad(x.abs().sum(), arguments[:4])]
-
-
-@pytest.mark.usefixtures("two_threads")
-def test_plain_threads_give_the_bits_of_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = solve_in_parallel()
-    monkeypatch.setattr(threads, "_openmp", lambda: None)
-    for plain, own in zip(solve_in_parallel(), expected, strict=True):
-        assert torch.equal(plain, own)
-
-
-@pytest.mark.usefixtures("two_threads")
-@pytest.mark.parametrize(
-    ("length", "multiple", "least"),
-    [(0, 1, 1), (1, 1, 1), (7, 1, 1), (7, 1, 4), (64, 32, 64), (65, 32, 1), (5, 64, 1)],
-)
-def test_spans_cover_everything_once(length: int, multiple: int, least: int) -> None:
-    pieces = threads.spans(length, work=1 << 30, multiple=multiple, least=least).tolist()
-    assert [v for low, high in pieces for v in range(low, high)] == list(range(length))
-    assert all(low % multiple == 0 for low, _ in pieces)
-    assert len(pieces) <= 2 or all(high - low >= least for low, high in pieces)
 
 
 def test_a_kernel_compiles_where_nothing_can_be_cached() -> None:

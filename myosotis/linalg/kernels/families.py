@@ -68,12 +68,12 @@ def _share(
     together = _CHUNK // (tree.num_nodes * width)
     if together < TURNS:
         return None
-    team, found = team_or_self(prod(full)), families(tree, width)
-    if team is None or found is None:
+    found = families(tree, width)
+    if found is None:
         return None
     pieces, top, segments, crown = found
     return Sharing(
-        team,
+        team_or_self(prod(full)),
         (pieces, top),
         segments,
         crown,

@@ -1,8 +1,8 @@
 """Dealing pieces of work out to a team of threads without leaving compiled code.
 
-A team is (address of `GOMP_parallel`, of `omp_get_thread_num`, number of threads). The addresses
-stand for the OpenMP runtime that torch itself has loaded; they are 0 where there is none, and then
-the calling thread does all the work.
+A team is (address of `GOMP_parallel`, of `omp_get_thread_num`, number of threads). These are
+those of the OpenMP runtime that torch itself has loaded, or of what stands in for it (see
+`plain_threads`); they are 0 where the calling thread does all the work.
 
 Each thread has a run of pieces of its own, the same in every call: what it wrote in one call is
 in the caches of its core when the next one reads it, and cores may be far from each other's caches.

@@ -3,21 +3,21 @@
 A second pool of threads would fight with torch's for the cores: torch's workers go on spinning for
 a while after each of its operations, and others would have to wait for them. Where torch's OpenMP
 runtime can be reached (it exports `GOMP_parallel`, the entry that compilers use), kernels run on
-that very pool; elsewhere on a few plain threads. Kernels release the interpreter lock, so nothing
-else is needed. How many threads take part follows `torch.set_num_threads`; what they compute does
-not depend on it.
+that very pool; elsewhere on plain threads. Kernels release the interpreter lock, so nothing else is
+needed. How many threads take part follows `torch.set_num_threads`; what they compute does not
+depend on it.
 """
 
 import ctypes
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from myosotis.linalg.kernels import plain_threads
 
 __all__ = ["Pieces", "Team", "run_on_threads", "spans", "team_for", "team_or_self"]
 
@@ -39,14 +39,14 @@ def spans(length: int, work: int, *, multiple: int = 1, least: int = 1) -> Piece
 
 
 def team_for(work: int) -> Team | None:
-    """The threads that so much work is worth, if they can be told to wait for each other."""
-    threads, runtime = _threads_for(work), _openmp()
-    return None if threads < 2 or runtime is None else (*runtime, np.uint64(threads))
+    """The threads that so much work is worth, if these are several."""
+    threads = _threads_for(work)
+    return None if threads < 2 else _team(threads)
 
 
-def team_or_self(work: int) -> Team | None:
-    """The same, or the calling thread alone where one is enough."""
-    return _ALONE if _threads_for(work) < 2 else team_for(work)
+def team_or_self(work: int) -> Team:
+    """The same, or the calling thread alone."""
+    return team_for(work) or _ALONE
 
 
 def _threads_for(work: int) -> int:
@@ -65,16 +65,11 @@ def _spans(length: int, threads: int, multiple: int, least: int) -> Pieces:
 def run_on_threads(kernel: Callable[..., Any], pieces: Pieces, *arguments: Any) -> None:
     """Call kernel(team, pieces, *arguments), which deals the pieces out to the team."""
     threads = min(len(pieces), torch.get_num_threads())
-    if threads < 2:
-        kernel(_ALONE, pieces, *arguments)
-        return
-    runtime = _openmp()
-    if runtime is not None:
-        kernel((*runtime, np.uint64(threads)), pieces, *arguments)
-        return
-    each = np.split(pieces, len(pieces))
-    pool = _workers(os.getpid(), threads)
-    list(pool.map(lambda piece: kernel(_ALONE, piece, *arguments), each))
+    kernel(_ALONE if threads < 2 else _team(threads), pieces, *arguments)
+
+
+def _team(threads: int) -> Team:
+    return *(_openmp() or plain_threads.addresses()), np.uint64(threads)
 
 
 @lru_cache(maxsize=1)
@@ -87,9 +82,3 @@ def _openmp() -> tuple[np.uint64, np.uint64] | None:
         return None
     run, number = (np.uint64(ctypes.cast(f, ctypes.c_void_p).value or 0) for f in functions)
     return run, number
-
-
-@lru_cache(maxsize=4)
-def _workers(process: int, threads: int) -> ThreadPoolExecutor:
-    # Keyed by process: threads do not survive a fork, so a forked worker starts its own.
-    return ThreadPoolExecutor(threads, thread_name_prefix="myosotis")
