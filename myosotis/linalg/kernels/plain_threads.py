@@ -19,6 +19,7 @@ _BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)  # what a thread runs, on its da
 _this = threading.local()
 
 
+@lru_cache(maxsize=1)
 def addresses() -> tuple[np.uint64, np.uint64]:
     """Of what stands for `GOMP_parallel` and for `omp_get_thread_num`."""
     run, number = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (_run, _number))
