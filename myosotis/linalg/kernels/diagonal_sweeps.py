@@ -235,6 +235,7 @@ def receive(like, at, family, num_children, table, ends):
         edge = load_coefficient(like, up + row[c] * step + across * at, one)
         total = add_product(total, edge, value, sign)
     if ends_family:
+        fetch_ahead(like, u + v * width + at + uintp(AHEAD))
         total = plus(total, load(like, u + v * width + at))
     store(total, here)
 
