@@ -1,13 +1,14 @@
 """Threads of the CPU kernels: torch's own or plain ones, few or many, and the same bits."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 from torch import Tensor
 
 from myosotis import Tree, tree_solve, tree_solve_diag, tree_solve_factored
-from myosotis.linalg.kernels import arguments, families, threads
+from myosotis.linalg.kernels import arguments, families, plain_threads, threads
 from tests.cases import ragged, random_diagonal_system, random_right_side, random_system
 
 QUAD = Tree.perfect(4, 3)
@@ -86,6 +87,16 @@ def test_plain_threads_give_the_bits_of_torchs_own(
         for solve, before in zip(solves, expected, strict=True):
             assert all(map(torch.equal, solve(), before))
     families._share.cache_clear()
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_one_thread_does_everything_when_no_other_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = solve_with_rows_of_the_kernels_own()
+    monkeypatch.setattr(threads, "_openmp", lambda: None)
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()  # as Python does to all of them in the end
+    monkeypatch.setattr(plain_threads, "_pool", lambda *_: pool)
+    assert all(map(torch.equal, solve_with_rows_of_the_kernels_own(), expected))
 
 
 @pytest.mark.usefixtures("two_threads")

@@ -39,6 +39,7 @@ Index = NDArray[np.uint64]
 Signs = tuple[int | None, int, int]
 
 _LARGE = 1 << 24  # bytes of a solution that will not stay in the caches anyway
+_IN_X = (np.uint64(0), np.uint64(0), None)  # inner nodes have no rows of their own
 _KEPT = 1 << 20  # bytes from which on the C library may give memory back as soon as it is freed
 
 
@@ -169,7 +170,7 @@ def sweep_arguments(
     inverse, down, _ = tables
     shapes = inverse.shape, down.shape[-2], u.shape
     arrays, unit, system, pivot_rows, edge_rows, one, sizes = _fixed(tree, *shapes, u.dtype)
-    place: tuple[Any, ...] = (*unsigned(0, 0), None)
+    place: tuple[Any, ...] = _IN_X
     if inner is not None:
         apart = inner.stride(0) * inner.element_size()
         place = *addresses(inner), *unsigned(apart), inner_rank(tree)

@@ -61,7 +61,6 @@ __all__ = [
     "substitute",
 ]
 
-
 _NEAR = 7 << 17  # bytes of rows of one system that stay in the second cache
 
 

@@ -57,9 +57,9 @@ def sweep(team, pieces, *arguments):
 
     Arguments: tree; unit; addresses of inverse, down, up; sharing (system, row, pivot_rows,
     edge_rows, None unless a row is one number for all channels); signs of inverse, down, up;
-    ends; (bytes of a row of coefficients, of u, of a number); group; away; sums. A
-    group goes through the tree together, so that coefficients which its systems share are read from
-    memory once. Within a level nodes ascend both ways: memory is fetched ahead upwards only.
+    ends; (bytes of a row of coefficients, of u, of a number); group; away; sums. A group goes
+    through the tree together, so that coefficients which its systems share are read from memory
+    once. Within a level nodes ascend both ways: memory is fetched ahead upwards only.
     ends: addresses of u, x and of rows for inner nodes; bytes of these for each piece; which of
     them each inner node has. There the way down finds what it needs, one system at a time, and x of
     inner nodes is written like that of leaves. If the last is None, they have their rows in x.

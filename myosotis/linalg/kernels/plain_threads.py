@@ -8,7 +8,8 @@ which of the two there is.
 import ctypes
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -34,7 +35,10 @@ def _run(body: int, data: int, threads: int, flags: int) -> None:
         _this.number = number
         call(data)
 
-    others = [_pool(os.getpid(), threads).submit(work, number) for number in range(1, threads)]
+    others: list[Future[None]] = []
+    with suppress(RuntimeError):  # no thread starts while Python ends; then the work is all our own
+        for number in range(1, threads):
+            others += [_pool(os.getpid(), threads).submit(work, number)]
     work(0)
     for other in others:
         other.result()

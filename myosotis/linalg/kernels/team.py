@@ -1,7 +1,7 @@
 """Dealing pieces of work out to a team of threads without leaving compiled code.
 
-A team is (address of `GOMP_parallel`, of `omp_get_thread_num`, number of threads). These are
-those of the OpenMP runtime that torch itself has loaded, or of what stands in for it (see
+A team is (address of `GOMP_parallel`, of `omp_get_thread_num`, number of threads). The addresses
+lead into the OpenMP runtime that torch itself has loaded, or to what stands in for it (see
 `plain_threads`); they are 0 where the calling thread does all the work.
 
 Each thread has a run of pieces of its own, the same in every call: what it wrote in one call is
